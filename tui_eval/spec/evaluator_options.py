@@ -1,0 +1,152 @@
+"""The options of each evaluator kind that ships: how an answer is judged.
+
+All share :class:`EvaluatorOptions`. What a kind compares, and how, is written in its docstring and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from tui_eval.spec.model import Strict
+from tui_eval.spec.solution_options import Tls
+
+NOT_GIVEN: Any = type("NotGiven", (), {"__repr__": lambda self: "not given"})()
+
+
+class EvaluatorOptions(Strict):
+    """What every evaluator takes.
+
+    ``variable_mapping`` names what the evaluator reads, in AgentLoop's syntax: ``experiment_input`` (what was sent),
+    ``experiment_output`` (the output) or ``dataset.<column>``. ``output`` is mapped to ``experiment_output`` unless
+    said otherwise; nothing else is guessed.
+    """
+
+    id: str = Field(description="The kind.")
+    name: str | None = Field(None, description="Name of the score. Default: the kind; must be unique in a request.")
+    variable_mapping: dict[str, str] = Field(default_factory=dict)
+    negate: bool = Field(False, alias="not", description="Pass when the check says no.")
+
+
+class Expecting(EvaluatorOptions):
+    """An evaluator that needs an expected value: ``expected``, or ``expected_output`` in the mapping."""
+
+    expected: Any = Field(NOT_GIVEN, description="The expected value, the same for every case.")
+
+    @model_validator(mode="after")
+    def _has_expected(self) -> Expecting:
+        if (self.expected is NOT_GIVEN) == ("expected_output" not in self.variable_mapping):
+            raise ValueError("give either expected, or variable_mapping.expected_output: dataset.<column>")
+        return self
+
+
+class ExactOptions(Expecting):
+    """Equal values: JSON values by type and value (1 equals 1.0, never "1" or true), texts character by character."""
+
+    id: Literal["exact"] = "exact"
+    strip: bool = Field(False, description="Ignore white space at both ends of texts.")
+    ignore_case: bool = Field(False, description="Compare texts after Unicode case folding.")
+    as_text: bool = Field(False, description="Compare the text forms (a text is itself, anything else its JSON).")
+
+
+class ContainsOptions(Expecting):
+    """The text form of the output contains the text form of the expected value (a list: every one, or any one)."""
+
+    id: Literal["contains"] = "contains"
+    ignore_case: bool = False
+    mode: Literal["all", "any"] = Field("all", description="For a list of expected texts.")
+
+
+class RegexOptions(EvaluatorOptions):
+    """Python's ``re`` on the text form of the output, in a process that is killed after ``timeout_seconds``."""
+
+    id: Literal["regex"] = "regex"
+    pattern: str
+    match: Literal["search", "full"] = "search"
+    ignore_case: bool = False
+    multiline: bool = Field(False, description="^ and $ also match at line breaks.")
+    dotall: bool = Field(False, description=". also matches a line break.")
+    timeout_seconds: float = Field(2.0, gt=0, le=60)
+
+
+class JsonOptions(EvaluatorOptions):
+    """The output is JSON (a value, or a text that is one), fits ``schema``, and has the values of ``equals``."""
+
+    id: Literal["json"] = "json"
+    json_schema: dict[str, Any] | bool | None = Field(None, alias="schema", description="JSON Schema (draft 2020-12).")
+    equals: dict[str, Any] = Field(default_factory=dict, description="JMESPath -> the value it must have.")
+    expected: Any = Field(NOT_GIVEN, description="The whole value (or map expected_output).")
+    code_fence: bool = Field(False, description="Also read JSON inside one Markdown code fence.")
+
+
+class NumericOptions(Expecting):
+    """The output is a number (or a text that is one) within ``absolute`` or ``relative`` tolerance of the expected."""
+
+    id: Literal["numeric"] = "numeric"
+    absolute: float = Field(0.0, ge=0, allow_inf_nan=False)
+    relative: float = Field(0.0, ge=0, allow_inf_nan=False, description="Share of the expected value's size.")
+    find: Literal["whole", "last", "first"] = Field("whole", description="`last`: the last number in a text.")
+
+
+class SimilarityOptions(Expecting):
+    """Similarity of the text forms, 0 to 1, by rapidfuzz; passes from ``threshold`` on."""
+
+    id: Literal["similarity"] = "similarity"
+    method: Literal["ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "levenshtein", "jaro_winkler"] = "ratio"
+    threshold: float | None = Field(0.8, ge=0, le=1, description="null: informative only.")
+    ignore_case: bool = False
+
+
+class PythonEvaluatorOptions(EvaluatorOptions):
+    """A Python function in a worker process: ``f(**variables)`` -> bool, number, or {score, passed, reason}."""
+
+    id: Literal["python"] = "python"
+    function: str = Field(pattern=r"^[\w.]+:[\w.]+$")
+    path: str | None = None
+    threshold: float | None = Field(None, description="A number passes from here on. Without it a number is informative.")
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class CommandEvaluatorOptions(EvaluatorOptions):
+    """A program that reads the variables as JSON on stdin and prints a JSON verdict, or says it by exit code 0 or 1."""
+
+    id: Literal["command"] = "command"
+    argv: list[str] = Field(min_length=1)
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    verdict: Literal["json", "exit_code"] = "json"
+    threshold: float | None = None
+
+
+class JudgeOptions(EvaluatorOptions):
+    """A model judges by a rubric: a number in ``range`` (passes from ``threshold`` on) or yes/no.
+
+    The reply must hold exactly one JSON object with the verdict; anything else is *unscored*, never guessed, clamped
+    or rescaled.
+    """
+
+    id: Literal["judge"] = "judge"
+    base_url: str
+    model: str
+    api_key: str | None = None
+    rubric: str = Field(min_length=1)
+    answer_type: Literal["score", "yes_no"] = "score"
+    range: tuple[float, float] = (0.0, 1.0)
+    threshold: float | None = Field(None, description="Default: the middle of the range. null is not possible for yes_no.")
+    verdict: Literal["only", "last"] = Field("only", description="`last`: take the last object of several.")
+    repair: bool = Field(False, description="Accept comments in the verdict's JSON, with a note.")
+    max_retries: int = Field(2, ge=0, le=20)
+    params: dict[str, Any] = Field(default_factory=dict, description="temperature, …")
+    headers: dict[str, str] = Field(default_factory=dict)
+    proxy: str | None = None
+    tls: Tls = Field(default_factory=Tls)
+
+    @model_validator(mode="after")
+    def _range_and_threshold(self) -> JudgeOptions:
+        low, high = self.range
+        if not low < high:
+            raise ValueError("range is [low, high] with low < high")
+        if self.threshold is not None and not low <= self.threshold <= high:
+            raise ValueError(f"threshold is outside the range {low:g} to {high:g}")
+        return self

@@ -1,0 +1,149 @@
+"""The options of each solution kind that ships: how the agent is called.
+
+A field marked :data:`Template` may hold ``{{ … }}`` and ``${NAME}`` in its strings, at any depth; it is rendered for
+each case by ``templates``. Everything else is the same for all cases.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from tui_eval.spec.model import Strict
+
+
+class TemplateMark:
+    """The marker behind :data:`Template`."""
+
+
+Template = TemplateMark()
+
+TemplateText = Annotated[str, Template]
+TemplateMap = Annotated[dict[str, Any], Template]
+
+
+class Tls(Strict):
+    """How a server is believed and what we show it. Paths are relative to the plan's folder."""
+
+    verify: bool = Field(True, description="Check the server's certificate.")
+    ca_file: str | None = Field(None, description="PEM file of certificate authorities to trust instead of the system's.")
+    client_cert: str | None = Field(None, description="PEM file of a client certificate.")
+    client_key: str | None = Field(None, description="PEM file of its key, if not in `client_cert`.")
+
+
+class EndMarker(Strict):
+    """What must be seen for a stream to be whole: a data text, an event name, or a JMESPath that becomes truthy."""
+
+    data: str | None = None
+    event: str | None = None
+    field: str | None = Field(None, description="JMESPath on each event's JSON.")
+
+    @model_validator(mode="after")
+    def _one(self) -> EndMarker:
+        if sum(value is not None for value in (self.data, self.event, self.field)) != 1:
+            raise ValueError("give exactly one of data, event, field")
+        return self
+
+
+class HttpOptions(Strict):
+    """An agent behind an HTTP endpoint that answers with JSON, text or server-sent events."""
+
+    type: Literal["http"] = "http"
+    url: TemplateText = Field(description="http:// or https:// address.")
+    method: str = Field("POST", pattern=r"^[A-Za-z]+$")
+    headers: Annotated[dict[str, str], Template] = Field(default_factory=dict)
+    params: TemplateMap = Field(default_factory=dict, description="Added to the address's own query.")
+    body: Annotated[Any, Template] = Field(None, description="Sent as JSON.")
+    form: TemplateMap | None = Field(None, description="Sent as application/x-www-form-urlencoded.")
+    text: TemplateText | None = Field(None, description="Sent as it is (text/plain unless a header says otherwise).")
+    response: Literal["auto", "json", "text", "sse"] = Field("auto", description="`auto` goes by the content type.")
+    output_extractor: str | None = Field(None, description="JMESPath to the output in a JSON body.")
+    chunk_extractor: str | None = Field(None, description="JMESPath to the text in each event's JSON; joined in order.")
+    usage_extractor: str | None = Field(None, description="JMESPath to an object with token counts, body or event.")
+    end_marker: str | EndMarker | None = Field(None, description="A stream without it is incomplete. Text: event data.")
+    error_when: str | None = Field(None, description="JMESPath on the body or an event; truthy means the agent failed.")
+    allow_null: bool = Field(False, description="Take null as an output instead of an error.")
+    follow_redirects: bool = Field(True, description="For GET and HEAD only; others never follow.")
+    proxy: str | None = Field(None, description="Proxy address; `${NAME}` allowed.")
+    tls: Tls = Field(default_factory=Tls)
+    max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer answer is an error.")
+
+    @model_validator(mode="after")
+    def _one_body(self) -> HttpOptions:
+        given = [name for name in ("body", "form", "text") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"give only one of body, form, text (there are {', '.join(given)})")
+        return self
+
+
+class ChatOptions(Strict):
+    """A model behind an OpenAI-compatible chat completions endpoint."""
+
+    type: Literal["chat"] = "chat"
+    base_url: TemplateText = Field(description="Up to and with `/v1`; `/chat/completions` is added.")
+    model: TemplateText
+    api_key: TemplateText | None = Field(None, description="Sent as a bearer token; write `${NAME}`.")
+    system: TemplateText | None = None
+    prompt: TemplateText | None = Field(None, description="One user message.")
+    messages: Annotated[Any, Template] = Field(None, description="The whole list of messages, instead of system and prompt.")
+    params: TemplateMap = Field(default_factory=dict, description="temperature, max_tokens, tools, …")
+    stream: bool = False
+    headers: Annotated[dict[str, str], Template] = Field(default_factory=dict)
+    proxy: str | None = None
+    tls: Tls = Field(default_factory=Tls)
+    max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024)
+
+    @model_validator(mode="after")
+    def _one_prompt(self) -> ChatOptions:
+        if (self.prompt is None) == (self.messages is None):
+            raise ValueError("give either prompt (with an optional system) or messages")
+        if self.messages is not None and self.system is not None:
+            raise ValueError("system goes with prompt; put it into messages")
+        return self
+
+
+class CommandOptions(Strict):
+    """A program that is started once per task."""
+
+    type: Literal["command"] = "command"
+    argv: Annotated[list[str] | None, Template] = Field(None, description="Program and arguments; no shell sees them.")
+    shell: bool = Field(False, description="Run `command` with /bin/sh instead of `argv`.")
+    command: str | None = Field(None, description="Shell text, only with `shell: true`; holds no templates (use env or stdin).")
+    stdin: Literal["none", "text", "json"] = Field("none", description="`json`: the case's columns with its id; `text`: `stdin_text`.")
+    stdin_text: TemplateText | None = None
+    env: Annotated[dict[str, str], Template] = Field(default_factory=dict, description="Added to our own environment.")
+    cwd: TemplateText | None = Field(None, description="Default: the plan's folder.")
+    output: Literal["stdout", "json", "stderr"] = Field("stdout", description="`json`: stdout is one JSON value.")
+    output_extractor: str | None = Field(None, description="JMESPath to the output, with `output: json`.")
+    allow_null: bool = False
+    strip_terminal_codes: bool = Field(True, description="Evaluators see the output without escape sequences.")
+    drain_seconds: float = Field(0.5, ge=0, le=60, description="Wait for pipes held open after the program ended.")
+    max_output_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer output is an error.")
+
+    @model_validator(mode="after")
+    def _argv_or_shell(self) -> CommandOptions:
+        if self.shell and (self.command is None or self.argv is not None):
+            raise ValueError("shell: true needs `command` (a text) and no `argv`")
+        if not self.shell and (self.argv is None or self.command is not None):
+            raise ValueError("give `argv`, a list: [program, argument, …] (a shell text needs shell: true and `command`)")
+        if self.argv is not None and not self.argv:
+            raise ValueError("argv is empty")
+        if self.command is not None and "{{" in self.command:
+            raise ValueError("a shell text holds no {{ … }}: data would be read as shell code; use argv, env or stdin")
+        if (self.stdin == "text") != (self.stdin_text is not None):
+            raise ValueError("stdin: text and stdin_text go together")
+        if self.output_extractor is not None and self.output != "json":
+            raise ValueError("output_extractor needs output: json")
+        return self
+
+
+class PythonOptions(Strict):
+    """A Python function, run in a worker process that can be killed: ``f(case)`` or AgentLoop's ``f(task, pre_hook)``."""
+
+    type: Literal["python"] = "python"
+    function: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:function`, sync or async.")
+    path: str | None = Field(None, description="Folder to import from. Default: the plan's folder.")
+    arguments: TemplateMap = Field(default_factory=dict, description="Keyword arguments beside the case.")
+    env: Annotated[dict[str, str], Template] = Field(default_factory=dict, description="Environment of the worker (no case data).")
+    allow_null: bool = False
