@@ -93,7 +93,9 @@ class SimilarityOptions(Expecting):
     """Similarity of the text forms, 0 to 1, by rapidfuzz; passes from ``threshold`` on."""
 
     id: Literal["similarity"] = "similarity"
-    method: Literal["ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "levenshtein", "jaro_winkler"] = "ratio"
+    method: Literal["ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "levenshtein", "jaro_winkler"] = (
+        "ratio"
+    )
     threshold: float | None = Field(0.8, ge=0, le=1, description="null: informative only.")
     ignore_case: bool = False
 
@@ -104,7 +106,9 @@ class PythonEvaluatorOptions(EvaluatorOptions):
     id: Literal["python"] = "python"
     function: str = Field(pattern=r"^[\w.]+:[\w.]+$")
     path: str | None = None
-    threshold: float | None = Field(None, description="A number passes from here on. Without it a number is informative.")
+    threshold: float | None = Field(
+        None, description="A number passes from here on. Without it a number is informative."
+    )
     arguments: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -133,7 +137,9 @@ class JudgeOptions(EvaluatorOptions):
     rubric: str = Field(min_length=1)
     answer_type: Literal["score", "yes_no"] = "score"
     range: tuple[float, float] = (0.0, 1.0)
-    threshold: float | None = Field(None, description="Default: the middle of the range. null is not possible for yes_no.")
+    threshold: float | None = Field(
+        None, description="Default: the middle of the range. null is not possible for yes_no."
+    )
     verdict: Literal["only", "last"] = Field("only", description="`last`: take the last object of several.")
     repair: bool = Field(False, description="Accept comments in the verdict's JSON, with a note.")
     max_retries: int = Field(2, ge=0, le=20)

@@ -42,8 +42,12 @@ EVALUATORS = {
     "regex": Kind("tui_eval.spec.evaluator_options:RegexOptions", "tui_eval.evaluators.regex:Regex"),
     "json": Kind("tui_eval.spec.evaluator_options:JsonOptions", "tui_eval.evaluators.structure:Json"),
     "numeric": Kind("tui_eval.spec.evaluator_options:NumericOptions", "tui_eval.evaluators.numeric:Numeric"),
-    "similarity": Kind("tui_eval.spec.evaluator_options:SimilarityOptions", "tui_eval.evaluators.similarity:Similarity"),
-    "python": Kind("tui_eval.spec.evaluator_options:PythonEvaluatorOptions", "tui_eval.evaluators.external:PythonFunction"),
+    "similarity": Kind(
+        "tui_eval.spec.evaluator_options:SimilarityOptions", "tui_eval.evaluators.similarity:Similarity"
+    ),
+    "python": Kind(
+        "tui_eval.spec.evaluator_options:PythonEvaluatorOptions", "tui_eval.evaluators.external:PythonFunction"
+    ),
     "command": Kind("tui_eval.spec.evaluator_options:CommandEvaluatorOptions", "tui_eval.evaluators.external:Program"),
     "judge": Kind("tui_eval.spec.evaluator_options:JudgeOptions", "tui_eval.evaluators.judge:Judge"),
 }

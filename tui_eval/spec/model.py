@@ -37,10 +37,14 @@ class Dataset(Strict):
     format: Literal["jsonl", "json", "csv", "tsv", "yaml", "parquet"] | None = Field(
         None, description="Default: from the file's name."
     )
-    id: str | None = Field(None, description="Column with the case id. Default: `id` if there is one, else a content hash.")
+    id: str | None = Field(
+        None, description="Column with the case id. Default: `id` if there is one, else a content hash."
+    )
     encoding: str = Field("utf-8", description="Text encoding of the file.")
     records: str | None = Field(None, description="JMESPath to the list of cases inside a JSON or YAML document.")
-    delimiter: str | None = Field(None, min_length=1, max_length=1, description="CSV delimiter. Default `,` (TSV: tab).")
+    delimiter: str | None = Field(
+        None, min_length=1, max_length=1, description="CSV delimiter. Default `,` (TSV: tab)."
+    )
     json_columns: list[str] = Field(default_factory=list, description="CSV columns whose cells are JSON.")
     skip_bad_lines: bool = Field(False, description="Leave broken lines out (recorded in the run) instead of refusing.")
     sample: Sample = Field(default_factory=Sample)
@@ -55,7 +59,9 @@ class Execution(Strict):
         default_factory=list,
         description="Regular expressions; an error whose kind or message matches is retried, whatever it is.",
     )
-    retry_min_delay_seconds: float = Field(1.0, ge=0, allow_inf_nan=False, description="Wait before the first retry; doubles.")
+    retry_min_delay_seconds: float = Field(
+        1.0, ge=0, allow_inf_nan=False, description="Wait before the first retry; doubles."
+    )
     retry_max_delay_seconds: float = Field(
         60.0, ge=0, allow_inf_nan=False, description="Longest wait; a Retry-After above it ends the task at once."
     )
@@ -74,7 +80,9 @@ class Runtime(Strict):
     """Settings of the whole orchestration."""
 
     timeout_seconds: Seconds | None = Field(None, description="The whole run; what is unfinished then is cancelled.")
-    cleanup_grace_seconds: float = Field(10.0, ge=0, allow_inf_nan=False, description="Time in-flight tasks get on a stop.")
+    cleanup_grace_seconds: float = Field(
+        10.0, ge=0, allow_inf_nan=False, description="Time in-flight tasks get on a stop."
+    )
     provider_limits: dict[str, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict, description="Most calls in flight, by host (`api.example.com` or `host:port`)."
     )
@@ -100,7 +108,9 @@ class Request(Strict):
     name: str = Field(min_length=1, max_length=200)
     dataset: Dataset
     solution: dict[str, Any] = Field(description="`type` and the options of that kind.")
-    evaluators: list[dict[str, Any]] = Field(default_factory=list, description="Each: `id` and the options of that kind.")
+    evaluators: list[dict[str, Any]] = Field(
+        default_factory=list, description="Each: `id` and the options of that kind."
+    )
     execution: Execution = Field(default_factory=lambda: Execution())
     tags: list[str] = Field(default_factory=list)
 

@@ -27,7 +27,9 @@ class Tls(Strict):
     """How a server is believed and what we show it. Paths are relative to the plan's folder."""
 
     verify: bool = Field(True, description="Check the server's certificate.")
-    ca_file: str | None = Field(None, description="PEM file of certificate authorities to trust instead of the system's.")
+    ca_file: str | None = Field(
+        None, description="PEM file of certificate authorities to trust instead of the system's."
+    )
     client_cert: str | None = Field(None, description="PEM file of a client certificate.")
     client_key: str | None = Field(None, description="PEM file of its key, if not in `client_cert`.")
 
@@ -86,7 +88,9 @@ class ChatOptions(Strict):
     api_key: TemplateText | None = Field(None, description="Sent as a bearer token; write `${NAME}`.")
     system: TemplateText | None = None
     prompt: TemplateText | None = Field(None, description="One user message.")
-    messages: Annotated[Any, Template] = Field(None, description="The whole list of messages, instead of system and prompt.")
+    messages: Annotated[Any, Template] = Field(
+        None, description="The whole list of messages, instead of system and prompt."
+    )
     params: TemplateMap = Field(default_factory=dict, description="temperature, max_tokens, tools, …")
     stream: bool = False
     headers: Annotated[dict[str, str], Template] = Field(default_factory=dict)
@@ -109,8 +113,12 @@ class CommandOptions(Strict):
     type: Literal["command"] = "command"
     argv: Annotated[list[str] | None, Template] = Field(None, description="Program and arguments; no shell sees them.")
     shell: bool = Field(False, description="Run `command` with /bin/sh instead of `argv`.")
-    command: str | None = Field(None, description="Shell text, only with `shell: true`; holds no templates (use env or stdin).")
-    stdin: Literal["none", "text", "json"] = Field("none", description="`json`: the case's columns with its id; `text`: `stdin_text`.")
+    command: str | None = Field(
+        None, description="Shell text, only with `shell: true`; holds no templates (use env or stdin)."
+    )
+    stdin: Literal["none", "text", "json"] = Field(
+        "none", description="`json`: the case's columns with its id; `text`: `stdin_text`."
+    )
     stdin_text: TemplateText | None = None
     env: Annotated[dict[str, str], Template] = Field(default_factory=dict, description="Added to our own environment.")
     cwd: TemplateText | None = Field(None, description="Default: the plan's folder.")
@@ -126,7 +134,9 @@ class CommandOptions(Strict):
         if self.shell and (self.command is None or self.argv is not None):
             raise ValueError("shell: true needs `command` (a text) and no `argv`")
         if not self.shell and (self.argv is None or self.command is not None):
-            raise ValueError("give `argv`, a list: [program, argument, …] (a shell text needs shell: true and `command`)")
+            raise ValueError(
+                "give `argv`, a list: [program, argument, …] (a shell text needs shell: true and `command`)"
+            )
         if self.argv is not None and not self.argv:
             raise ValueError("argv is empty")
         if self.command is not None and "{{" in self.command:
@@ -145,5 +155,7 @@ class PythonOptions(Strict):
     function: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:function`, sync or async.")
     path: str | None = Field(None, description="Folder to import from. Default: the plan's folder.")
     arguments: TemplateMap = Field(default_factory=dict, description="Keyword arguments beside the case.")
-    env: Annotated[dict[str, str], Template] = Field(default_factory=dict, description="Environment of the worker (no case data).")
+    env: Annotated[dict[str, str], Template] = Field(
+        default_factory=dict, description="Environment of the worker (no case data)."
+    )
     allow_null: bool = False
