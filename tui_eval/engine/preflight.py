@@ -1,0 +1,171 @@
+"""Everything about a plan that can be known before the first call: all faults at once, and what a launch would do.
+
+Nothing is executed: datasets are read, templates are compared with the columns, programs are looked for on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tui_eval.datasets import DatasetSource, open_dataset
+from tui_eval.domain import Case
+from tui_eval.errors import DatasetError, Fault, TuiEvalError
+
+if TYPE_CHECKING:
+    from tui_eval.datasets import Survey
+    from tui_eval.spec.loading import LoadedPlan, LoadedRequest
+
+
+@dataclass(slots=True)
+class RequestPreflight:
+    """One request: its dataset as found, and the most work it can make."""
+
+    request: LoadedRequest
+    source: DatasetSource | None = None
+    survey: Survey | None = None
+    hosts: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+
+    @property
+    def tasks(self) -> int:
+        return self.survey.selected * self.request.execution.n_repeat if self.survey else 0
+
+    @property
+    def attempts_at_most(self) -> int:
+        return self.tasks * (1 + self.request.execution.max_retries)
+
+
+@dataclass(slots=True)
+class Preflight:
+    """What :func:`check_plan` found. ``faults`` stop a launch, ``warnings`` are shown."""
+
+    requests: list[RequestPreflight] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    warnings: list[Fault] = field(default_factory=list)
+
+    @property
+    def tasks(self) -> int:
+        return sum(request.tasks for request in self.requests)
+
+    def add(self, fault: Fault) -> None:
+        (self.warnings if fault.warning else self.faults).append(fault)
+
+
+def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
+    """Check every request of ``loaded`` against its dataset and the machine.
+
+    A dataset that several requests share is read once. Costs one pass over each dataset file.
+    """
+    report = Preflight(warnings=list(loaded.warnings))
+    surveyed: dict[str, tuple[DatasetSource, Survey] | None] = {}
+    for request in loaded.requests:
+        entry = RequestPreflight(request)
+        report.requests.append(entry)
+        key = request.dataset.model_dump_json()
+        if key not in surveyed:
+            surveyed[key] = _survey(loaded, request, environment, report)
+        found = surveyed[key]
+        if found is not None:
+            entry.source, entry.survey = found
+            _check_columns(loaded, request, entry.survey, report)
+        _check_machine(loaded, request, entry, environment, report)
+    return report
+
+
+def _place(loaded: LoadedPlan) -> str:
+    return str(loaded.path) if loaded.path else ""
+
+
+def _survey(
+    loaded: LoadedPlan, request: LoadedRequest, environment: Mapping[str, str], report: Preflight
+) -> tuple[DatasetSource, Survey] | None:
+    try:
+        source = open_dataset(request.dataset, loaded.folder, environment=environment)
+        survey = source.check()
+    except DatasetError as error:
+        for fault in error.faults:
+            report.add(fault)
+        return None
+    for note in survey.notes:
+        report.add(Fault(note, file=source.label, warning=True))
+    return source, survey
+
+
+def _check_columns(loaded: LoadedPlan, request: LoadedRequest, survey: Survey, report: Preflight) -> None:
+    from tui_eval.evaluators.variables import check_mapping
+
+    if not survey.selected:
+        return
+    for fault in request.template.check(survey.columns, survey.partial_columns):
+        report.add(fault)
+    for evaluator in request.evaluators:
+        mapping = getattr(evaluator.options, "variable_mapping", {})
+        for message in check_mapping(mapping, survey.columns, survey.partial_columns):
+            path = f"requests.{request.name}.evaluators.{evaluator.name}.variable_mapping"
+            report.add(Fault(message, file=_place(loaded), path=path))
+
+
+def _check_machine(
+    loaded: LoadedPlan,
+    request: LoadedRequest,
+    entry: RequestPreflight,
+    environment: Mapping[str, str],
+    report: Preflight,
+) -> None:
+    """Programs, functions and hosts, of the solution and of the evaluators; third-party kinds tell nothing here."""
+    from tui_eval.solutions.command import check_command
+    from tui_eval.solutions.python import check_function
+    from tui_eval.spec.evaluator_options import CommandEvaluatorOptions, JudgeOptions, PythonEvaluatorOptions
+    from tui_eval.spec.solution_options import ChatOptions, CommandOptions, HttpOptions, PythonOptions
+
+    place = _place(loaded)
+    path = f"requests.{request.name}.solution"
+    solution = request.solution
+    hosts: list[str] = []
+    commands: list[str] = []
+    functions: list[str] = []
+    if isinstance(solution, HttpOptions | ChatOptions):
+        hosts.append(host_of(solution.url if isinstance(solution, HttpOptions) else solution.base_url))
+    elif isinstance(solution, CommandOptions):
+        commands.append(solution.command if solution.command is not None else " ".join(solution.argv or ()))
+        for message in check_command(solution, loaded.folder, environment):
+            report.add(Fault(message, file=place, path=path))
+    elif isinstance(solution, PythonOptions):
+        functions.append(solution.function)
+        for message in check_function(solution.function, solution.path, loaded.folder):
+            report.add(Fault(message, file=place, path=path))
+    for evaluator in request.evaluators:
+        options = evaluator.options
+        where = f"requests.{request.name}.evaluators.{evaluator.name}"
+        if isinstance(options, JudgeOptions):
+            hosts.append(host_of(options.base_url))
+        elif isinstance(options, CommandEvaluatorOptions):
+            commands.append(" ".join(options.argv))
+        elif isinstance(options, PythonEvaluatorOptions):
+            functions.append(options.function)
+            for message in check_function(options.function, options.path, loaded.folder):
+                report.add(Fault(message, file=place, path=where))
+    entry.hosts, entry.commands, entry.functions = tuple(hosts), tuple(commands), tuple(functions)
+
+
+def host_of(url: str) -> str:
+    """The host of an address as written in a plan, templates and references as they stand."""
+    try:
+        parts = urlsplit(url)
+        return parts.netloc.rpartition("@")[2] or url
+    except ValueError:
+        return url
+
+
+def first_case(source: DatasetSource, case_id: str | None = None) -> Case:
+    """The case to preview: the one with ``case_id``, else the first selected one."""
+    for case in source.sampled():
+        if case_id is None or case.id == case_id:
+            return case
+    wanted = f"case `{case_id}`" if case_id is not None else "any case"
+    raise TuiEvalError(f"{source.label}: {wanted} is not among the selected cases")
