@@ -1,0 +1,96 @@
+"""Judging an answer: every evaluator gives a score, whatever happens in it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tui_eval.domain import Answer, Case, JsonValue, Score
+from tui_eval.engine.retry import Again, RetryRules, decide
+from tui_eval.engine.slots import Slots
+from tui_eval.errors import EvaluatorError, SolutionError, TuiEvalError
+from tui_eval.evaluators.base import Ask, Evaluator, Subject
+from tui_eval.evaluators.variables import variables_for
+from tui_eval.net.trace import TraceContext
+from tui_eval.solutions.base import CallContext, Limits, Solution, SolutionSetup
+from tui_eval.spec.evaluator_options import JudgeOptions
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedEvaluator:
+    """One evaluator of a request. ``instant`` ones never wait and run in place; the others side by side."""
+
+    name: str
+    evaluator: Evaluator
+    mapping: Mapping[str, str]
+    negate: bool
+    timeout: float
+    instant: bool
+
+
+async def judge_answer(
+    evaluators: Sequence[PreparedEvaluator], case: Case, answer: Answer, sent: JsonValue
+) -> list[Score]:
+    """A score of each evaluator, in their order. An evaluator that cannot decide gives a score with an ``error``."""
+    if sum(not evaluator.instant for evaluator in evaluators) < 2:
+        return [await _score(evaluator, case, answer, sent) for evaluator in evaluators]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_score(evaluator, case, answer, sent)) for evaluator in evaluators]
+    return [task.result() for task in tasks]
+
+
+async def _score(evaluator: PreparedEvaluator, case: Case, answer: Answer, sent: JsonValue) -> Score:
+    try:
+        variables = variables_for(evaluator.mapping, case=case, output=answer.output, sent=sent)
+        subject = Subject(case.id, variables, answer.trace_id)
+        if evaluator.instant:
+            score = await evaluator.evaluator.evaluate(subject)
+        else:
+            async with asyncio.timeout(evaluator.timeout):
+                score = await evaluator.evaluator.evaluate(subject)
+    except TimeoutError:
+        return Score(evaluator.name, error=f"evaluator timed out ({evaluator.timeout:g} s)")
+    except EvaluatorError as error:
+        return Score(evaluator.name, error=str(error), detail=getattr(error, "detail", None) or {})
+    except TuiEvalError as error:
+        return Score(evaluator.name, error=str(error))
+    except Exception as error:
+        # A fault in an evaluator must cost its own score and nothing else.
+        return Score(evaluator.name, error=f"evaluator broke: {type(error).__name__}: {error}")
+    return _negated(score) if evaluator.negate else score
+
+
+def _negated(score: Score) -> Score:
+    if score.passed is None:
+        return score
+    return replace(score, passed=not score.passed, reason=f"not: {score.reason}" if score.reason else "not")
+
+
+def judge_asker(options: JudgeOptions, slots: Slots, limits: Limits, setup: SolutionSetup) -> tuple[Solution, Ask]:
+    """The way to a judge's model: a chat solution, with retries, limits and the host limits of the plan applied."""
+    from tui_eval.solutions.chat import ChatSolution, chat_options_for
+
+    chat = ChatSolution(chat_options_for(options), setup)
+    rules = RetryRules(options.max_retries, (), min_delay=1.0, max_delay=30.0, resend=True)
+
+    async def ask(messages: list[dict[str, Any]]) -> str:
+        request = chat.request_for(messages)
+        host = chat.host(request)
+        retries = 0
+        while True:
+            try:
+                async with slots.place_at(host or ""):
+                    answer = await chat.call(request, CallContext(limits, TraceContext.new()))
+            except SolutionError as error:
+                decision = decide(error, retries, rules, random.random)
+                if not isinstance(decision, Again):
+                    raise EvaluatorError(f"the judge gave no answer: {decision.message}") from error
+                retries += 1
+                await asyncio.sleep(decision.delay)
+            else:
+                return str(answer.output)
+
+    return chat, ask

@@ -1,0 +1,75 @@
+"""Whether a failed attempt is made again, and after which wait. A plain function: no clock, no randomness of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tui_eval.errors import Resend, SolutionError
+from tui_eval.spec.model import Execution
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRules:
+    """The retry part of a request's execution section, patterns compiled."""
+
+    max_retries: int
+    patterns: Sequence[re.Pattern[str]]
+    min_delay: float
+    max_delay: float
+    resend: bool
+
+    @classmethod
+    def of(cls, execution: Execution) -> RetryRules:
+        return cls(
+            max_retries=execution.max_retries,
+            patterns=tuple(re.compile(pattern) for pattern in execution.retry_pattern_list),
+            min_delay=execution.retry_min_delay_seconds,
+            max_delay=execution.retry_max_delay_seconds,
+            resend=execution.resend,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Try again after ``delay`` seconds; ``host_wide`` when the host itself named the time."""
+
+    delay: float
+    host_wide: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The task ends with this error. ``message`` is what the user reads."""
+
+    message: str
+
+
+def decide(error: SolutionError, retries_made: int, rules: RetryRules, random: Callable[[], float]) -> Again | GiveUp:
+    """What follows a failed attempt.
+
+    ``retries_made`` counts the retries before this failure (0 after the first attempt); ``random`` gives a number from
+    0 to 1. The wait doubles from ``min_delay`` to ``max_delay`` and is drawn from its upper half, so that many tasks
+    do not come back at the same moment. A Retry-After replaces it; one above ``max_delay`` is not slept through.
+    """
+    if retries_made >= rules.max_retries or not _may_retry(error, rules):
+        return GiveUp(error.message)
+    if error.retry_after is not None:
+        if error.retry_after > rules.max_delay:
+            return GiveUp(
+                f"rate limited, server asks for {error.retry_after:g} s "
+                f"(above retry_max_delay_seconds: {rules.max_delay:g}): {error.message}"
+            )
+        if error.retry_after > 0:
+            return Again(error.retry_after, host_wide=True)
+    ceiling = min(rules.max_delay, rules.min_delay * 2.0 ** min(retries_made, 60))
+    return Again(ceiling / 2 + random() * ceiling / 2, host_wide=False)
+
+
+def _may_retry(error: SolutionError, rules: RetryRules) -> bool:
+    if any(pattern.search(error.message) or pattern.search(error.kind) for pattern in rules.patterns):
+        return True
+    if error.resend in (Resend.UNSENT, Resend.REJECTED):
+        return True
+    return error.resend is Resend.MAYBE_RECEIVED and rules.resend

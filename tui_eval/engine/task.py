@@ -1,0 +1,270 @@
+"""One task from start to end: render, attempts, scores. A coroutine that touches nothing but what it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tui_eval.domain import Answer, Case, JsonValue, Outcome, Score, as_text, outcome_of
+from tui_eval.engine.data import Progress, TaskDescription, TaskResult, answer_from_json, answer_to_json
+from tui_eval.engine.judging import judge_answer
+from tui_eval.engine.prepare import PreparedRequest
+from tui_eval.engine.retry import GiveUp, decide
+from tui_eval.engine.slots import Slots
+from tui_eval.errors import Resend, SolutionError, TemplateError
+from tui_eval.net.trace import TraceContext
+from tui_eval.solutions.base import CallContext, Limits
+from tui_eval.spec.rendered import Rendered
+from tui_eval.store.records import AttemptPayload, AttemptRecord
+
+MESSAGE_LENGTH = 500
+OUTPUT_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a task shares with the others. ``wall`` is seconds since the epoch, ``draw`` a random number from 0 to 1."""
+
+    slots: Slots
+    wall: Callable[[], float] = time.time
+    draw: Callable[[], float] = random.random
+    changed: Callable[[Progress], None] = lambda progress: None
+
+
+def begin(task: TaskDescription, wall: Callable[[], float] = time.time) -> Progress:
+    """The progress of a task that is about to run; ``run_task`` fills it in."""
+    now = wall()
+    result = TaskResult(
+        task=task.task,
+        request=task.request_key,
+        outcome=Outcome.QUEUED,
+        started_at=now,
+        finished_at=now,
+        attempts=[],
+        scores=[],
+    )
+    return Progress(result=result, since=now)
+
+
+async def run_task(
+    task: TaskDescription, request: PreparedRequest, around: Surroundings, progress: Progress
+) -> TaskResult:
+    """Carry out one task and return its end. Everything that can go wrong with an agent or an evaluator is in the
+    result; only cancellation and faults of the engine itself are raised."""
+    result = progress.result
+    case = Case(task.case_id, task.case_input, task.line)
+    if task.work == "score":
+        result.latency = task.latency
+        async with around.slots.slot(request.lane):
+            await _score(
+                case, answer_from_json(task.answer or {}), _sent_again(case, task, request), request, around, progress
+            )
+    else:
+        try:
+            rendered = request.template.render(case, task.repeat)
+        except TemplateError as error:
+            _fail(result, "template", str(error))
+        else:
+            await _call_and_score(task, case, rendered, request, around, progress)
+    result.finished_at = around.wall()
+    return result
+
+
+async def _call_and_score(
+    task: TaskDescription,
+    case: Case,
+    rendered: Rendered,
+    request: PreparedRequest,
+    around: Surroundings,
+    progress: Progress,
+) -> None:
+    host = request.solution.host(rendered)
+    result = progress.result
+    deadline: float | None = None
+    retries = 0
+    while True:
+        async with around.slots.slot(request.lane, first=retries > 0, host=host) as place:
+            if not retries:
+                result.started_at = around.wall()
+                deadline = _deadline(request.task_timeout)
+            limits, by_task = _limits(request.limits, deadline)
+            try:
+                answer = await _attempt(task, rendered, request, limits, around, progress)
+            except SolutionError as error:
+                failure = error
+            else:
+                place.release()  # judging must not keep others from the agent
+                await _score(case, answer, main_input(rendered.shown, case), request, around, progress)
+                return None
+        decision = decide(failure, retries, request.rules, around.draw)
+        if isinstance(decision, GiveUp):
+            message = decision.message
+            if failure.kind == "timed_out" and by_task:
+                message += f" (task_timeout_seconds: {request.task_timeout:g})"
+            return _fail(result, failure.kind, message)
+        now = asyncio.get_running_loop().time()
+        if deadline is not None and now + decision.delay >= deadline:
+            return _fail(
+                result,
+                failure.kind,
+                f"{failure.message}; no time left to try again (task_timeout_seconds: {request.task_timeout:g})",
+            )
+        if decision.host_wide and host is not None:
+            around.slots.close_host(host, now + decision.delay)
+        await _wait(decision.delay, failure, around, progress)
+        retries += 1
+
+
+async def _attempt(
+    task: TaskDescription,
+    rendered: Rendered,
+    request: PreparedRequest,
+    limits: Limits,
+    around: Surroundings,
+    progress: Progress,
+) -> Answer:
+    """One call of the solution, kept as an attempt however it ends."""
+    result = progress.result
+    number = task.attempts_made + len(result.attempts) + 1
+    trace = TraceContext.new(request.baggage)
+    started, clock = around.wall(), time.perf_counter()
+
+    def phase(name: str) -> None:
+        progress.phase, progress.since = name, around.wall()
+        around.changed(progress)
+
+    progress.attempt, progress.until, progress.detail = number, None, ""
+    phase("calling")
+    record = AttemptRecord(number=number, started_at=started, seconds=0.0, trace_id=trace.trace_id)
+    answer: Answer | None = None
+    try:
+        answer = await _guarded(request, rendered, CallContext(limits, trace, phase), limits)
+        record.trace_id = answer.trace_id or trace.trace_id
+        return answer
+    except SolutionError as error:
+        answer = error.partial
+        record.error_kind, record.message = error.kind, error.message[:MESSAGE_LENGTH]
+        raise
+    except asyncio.CancelledError:
+        record.error_kind, record.message = "cancelled", "cancelled while the agent was being called"
+        raise
+    finally:
+        record.seconds = result.latency = time.perf_counter() - clock
+        if answer is not None:
+            record.status_code = answer.status_code
+            _add_usage(result, answer)
+        shown = request.solution.preview(rendered)
+        record.payload = AttemptPayload(shown, answer_to_json(answer) if answer is not None else None)
+        result.trace_id = record.trace_id
+        result.attempts.append(record)
+
+
+async def _guarded(request: PreparedRequest, rendered: Rendered, context: CallContext, limits: Limits) -> Answer:
+    """The call behind a last line of defence: a solution that ignores its limits, or breaks, costs its own task only."""
+    margin = None if limits.total is None else limits.total + limits.grace + 5.0
+    try:
+        async with asyncio.timeout(margin):
+            return await request.solution.call(rendered, context)
+    except TimeoutError as error:
+        message = f"timed out: the solution did not keep its limit of {limits.total:g} s"
+        raise SolutionError("timed_out", message, Resend.MAYBE_RECEIVED) from error
+    except SolutionError:
+        raise
+    except Exception as error:
+        message = f"the solution broke: {type(error).__name__}: {error}"
+        raise SolutionError("internal", message, Resend.NEVER) from error
+
+
+async def _wait(delay: float, failure: SolutionError, around: Surroundings, progress: Progress) -> None:
+    """Wait before a retry, without a slot, visibly."""
+    now = around.wall()
+    progress.phase, progress.since, progress.until = "waiting", now, now + delay
+    status = failure.partial.status_code if failure.partial else None
+    progress.detail = str(status) if status else failure.kind
+    around.changed(progress)
+    await asyncio.sleep(delay)
+
+
+async def _score(
+    case: Case,
+    answer: Answer,
+    sent: JsonValue,
+    request: PreparedRequest,
+    around: Surroundings,
+    progress: Progress,
+) -> None:
+    result = progress.result
+    progress.phase, progress.since = "judging", around.wall()
+    around.changed(progress)
+    result.output = as_text(answer.output)[:OUTPUT_LENGTH]
+    result.trace_id = result.trace_id or answer.trace_id
+    result.scores = await judge_answer(request.evaluators, case, answer, sent)
+    result.outcome = outcome_of(result.scores)
+    result.message = _why(result.outcome, result.scores)[:MESSAGE_LENGTH]
+
+
+def _why(outcome: Outcome, scores: list[Score]) -> str:
+    """One line for a task that did not pass."""
+    if outcome is Outcome.FAILED:
+        score = next(score for score in scores if score.passed is False)
+        return f"{score.evaluator}: {score.reason or 'did not pass'}"
+    if outcome is Outcome.UNSCORED:
+        for score in scores:
+            if score.error:
+                return f"{score.evaluator}: {score.error}"
+        return "no evaluator gave a verdict" if scores else "the request has no evaluators"
+    return ""
+
+
+def _fail(result: TaskResult, kind: str, message: str) -> None:
+    result.outcome = Outcome.ERROR
+    result.error_kind = kind
+    result.message = message[:MESSAGE_LENGTH]
+
+
+def _add_usage(result: TaskResult, answer: Answer) -> None:
+    usage = answer.usage
+    if usage is None:
+        return
+    for name, value in (
+        ("input_tokens", usage.input_tokens),
+        ("output_tokens", usage.output_tokens),
+        ("cost", usage.cost),
+    ):
+        if value is not None:
+            setattr(result, name, (getattr(result, name) or 0) + value)
+
+
+def _deadline(timeout: float | None) -> float | None:
+    return None if timeout is None else asyncio.get_running_loop().time() + timeout
+
+
+def _limits(limits: Limits, deadline: float | None) -> tuple[Limits, bool]:
+    """The attempt's limits, cut to what the task has left; and whether the task's limit is the shorter one."""
+    if deadline is None:
+        return limits, False
+    left = max(0.001, deadline - asyncio.get_running_loop().time())
+    if limits.total is not None and limits.total <= left:
+        return limits, False
+    return replace(limits, total=left), True
+
+
+def _sent_again(case: Case, task: TaskDescription, request: PreparedRequest) -> JsonValue:
+    """What was sent for an answer that is only judged again; None when it cannot be rendered any more."""
+    try:
+        return main_input(request.template.render(case, task.repeat).shown, case)
+    except TemplateError:
+        return None
+
+
+def main_input(shown: Mapping[str, Any], case: Case) -> JsonValue:
+    """``experiment_input``: the part of a request that carries the question. The body of a call, its messages, a
+    command's arguments; the case's columns when the request has none of these (AgentLoop contract, section 5.1)."""
+    for name in ("body", "messages", "prompt", "form", "text", "stdin_text", "argv"):
+        if shown.get(name) is not None:
+            return shown[name]
+    return dict(case.input)
