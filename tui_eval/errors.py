@@ -8,6 +8,7 @@
   * HistoryError        (3)    the history cannot be opened, read or written
   * SolutionError       (1)    one attempt gave no usable answer (never ends a run)
   * EvaluatorError      (1)    one evaluator could not decide (never ends a run)
+  * StartError          (1)    a child process could not be started (never ends a run)
   * WorkerError         (1)    a killable worker process: timed out, died, or the function in it raised
     * WorkerTimeout
     * WorkerDied
@@ -18,10 +19,10 @@ Every message says what is wrong, where (file:line, request, case, field), what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tui_eval.domain import Answer
@@ -125,7 +126,24 @@ class SolutionError(TuiEvalError):
 
 
 class EvaluatorError(TuiEvalError):
-    """An evaluator could not decide: an outage, a time limit, nothing to compare. The task is *unscored*, not failed."""
+    """An evaluator could not decide: an outage, a time limit, nothing to compare. The task is *unscored*, not failed.
+
+    ``detail`` is JSON data kept with the score for the reader (a judge's raw reply).
+    """
+
+    def __init__(self, message: str, detail: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.detail = dict(detail or {})
+
+
+class StartError(TuiEvalError):
+    """A child process could not be started. ``kind`` is ``start`` (program, folder, system) or ``argument`` (what it
+    was to be given); ``passing`` marks a lack of resources that may be over in a moment."""
+
+    def __init__(self, kind: str, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.passing = passing
 
 
 class WorkerError(TuiEvalError):
@@ -141,8 +159,10 @@ class WorkerDied(WorkerError):
 
 
 class WorkerRaised(WorkerError):
-    """The function raised. ``traceback`` is its text, without local values."""
+    """The function gave no value. ``traceback`` is its text, without local values. ``stage`` says when: ``import`` (it
+    could not be found or imported), ``call`` (it raised), ``result`` (what it returned is not JSON)."""
 
-    def __init__(self, message: str, traceback: str = "") -> None:
+    def __init__(self, message: str, traceback: str = "", stage: str = "call") -> None:
         super().__init__(message)
         self.traceback = traceback
+        self.stage = stage
