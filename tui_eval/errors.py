@@ -6,6 +6,7 @@
   * DatasetError        (2)    a dataset that cannot be read; carries every :class:`Fault` found
   * NothingToRun        (2)    no case was selected
   * HistoryError        (3)    the history cannot be opened, read or written
+  * TemplateError       (1)    a template cannot be rendered for one case (never ends a run)
   * SolutionError       (1)    one attempt gave no usable answer (never ends a run)
   * EvaluatorError      (1)    one evaluator could not decide (never ends a run)
   * StartError          (1)    a child process could not be started (never ends a run)
@@ -123,6 +124,18 @@ class SolutionError(TuiEvalError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class TemplateError(TuiEvalError):
+    """A template cannot be rendered for one case. The message names the field, the case and what is missing.
+
+    ``field`` is the template's place in the solution (``body.input``).
+    """
+
+    def __init__(self, message: str, field: str = "", case_id: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+        self.case_id = case_id
 
 
 class EvaluatorError(TuiEvalError):
