@@ -30,7 +30,11 @@ class EvaluatorOptions(Strict):
 
 
 class Expecting(EvaluatorOptions):
-    """An evaluator that needs an expected value: ``expected``, or ``expected_output`` in the mapping."""
+    """An evaluator that needs an expected value: ``expected``, or ``expected_output`` in the mapping.
+
+    A mapped column that is null or missing in a case leaves that case unscored (nothing to compare); ``expected: null``
+    is a value like any other.
+    """
 
     expected: Any = Field(NOT_GIVEN, description="The expected value, the same for every case.")
 
@@ -42,7 +46,10 @@ class Expecting(EvaluatorOptions):
 
 
 class ExactOptions(Expecting):
-    """Equal values: JSON values by type and value (1 equals 1.0, never "1" or true), texts character by character."""
+    """Equal values: JSON values by type and value (1 equals 1.0, never "1" or true), texts character by character.
+
+    The same holds inside lists and objects, whose keys may come in any order; no Unicode normalisation takes place.
+    """
 
     id: Literal["exact"] = "exact"
     strip: bool = Field(False, description="Ignore white space at both ends of texts.")
@@ -51,7 +58,10 @@ class ExactOptions(Expecting):
 
 
 class ContainsOptions(Expecting):
-    """The text form of the output contains the text form of the expected value (a list: every one, or any one)."""
+    """The text form of the output contains the text form of the expected value (a list: every one, or any one).
+
+    An empty expected text or list leaves the case unscored: every output would pass.
+    """
 
     id: Literal["contains"] = "contains"
     ignore_case: bool = False
@@ -71,22 +81,44 @@ class RegexOptions(EvaluatorOptions):
 
 
 class JsonOptions(EvaluatorOptions):
-    """The output is JSON (a value, or a text that is one), fits ``schema``, and has the values of ``equals``."""
+    """The output is JSON (a value, or a text that is one), fits ``schema``, and has the values of ``equals``.
+
+    Values are compared as by ``exact``; in ``equals`` a key that is missing is not null. A text with a repeated key,
+    NaN or Infinity is not JSON. An expected value that is a text is not read as JSON.
+    """
 
     id: Literal["json"] = "json"
-    json_schema: dict[str, Any] | bool | None = Field(None, alias="schema", description="JSON Schema (draft 2020-12).")
+    json_schema: dict[str, Any] | bool | None = Field(
+        None, alias="schema", description="JSON Schema (2020-12, unless `$schema` names another); nothing is fetched."
+    )
     equals: dict[str, Any] = Field(default_factory=dict, description="JMESPath -> the value it must have.")
     expected: Any = Field(NOT_GIVEN, description="The whole value (or map expected_output).")
     code_fence: bool = Field(False, description="Also read JSON inside one Markdown code fence.")
 
+    @model_validator(mode="after")
+    def _one_expected(self) -> JsonOptions:
+        if self.expected is not NOT_GIVEN and "expected_output" in self.variable_mapping:
+            raise ValueError("give expected or variable_mapping.expected_output, not both")
+        return self
+
 
 class NumericOptions(Expecting):
-    """The output is a number (or a text that is one) within ``absolute`` or ``relative`` tolerance of the expected."""
+    """The output is a number (or a text that is one) within ``absolute`` or ``relative`` tolerance of the expected.
+
+    A text is a number when it is, white space around it aside, an optional sign, the digits 0-9 with an optional
+    decimal point, and an optional exponent. ``1,234``, ``12 %``, ``1/2``, ``NaN`` and true are no numbers. With
+    ``find`` a text may hold more: signs and units beside the number are ignored (``$5``, ``5 %``, ``5kg``), digits
+    inside a word (``GPT-4``) are no number, and when the first or last one is written in a way that can be read
+    differently (``1,234``, ``3-4``, ``12:30``, ``5k``) the check says no instead of guessing.
+    """
 
     id: Literal["numeric"] = "numeric"
     absolute: float = Field(0.0, ge=0, allow_inf_nan=False)
     relative: float = Field(0.0, ge=0, allow_inf_nan=False, description="Share of the expected value's size.")
     find: Literal["whole", "last", "first"] = Field("whole", description="`last`: the last number in a text.")
+    thousands: Literal[",", "_", "'"] | None = Field(
+        None, description="Mark between groups of three digits that is allowed in numbers (1,234.5)."
+    )
 
 
 class SimilarityOptions(Expecting):
@@ -138,7 +170,7 @@ class JudgeOptions(EvaluatorOptions):
     answer_type: Literal["score", "yes_no"] = "score"
     range: tuple[float, float] = (0.0, 1.0)
     threshold: float | None = Field(
-        None, description="Default: the middle of the range. null is not possible for yes_no."
+        None, description="Default: the middle of the range. null: informative only. Not for yes_no."
     )
     verdict: Literal["only", "last"] = Field("only", description="`last`: take the last object of several.")
     repair: bool = Field(False, description="Accept comments in the verdict's JSON, with a note.")
@@ -153,6 +185,8 @@ class JudgeOptions(EvaluatorOptions):
         low, high = self.range
         if not low < high:
             raise ValueError("range is [low, high] with low < high")
+        if self.answer_type == "yes_no" and "threshold" in self.model_fields_set:
+            raise ValueError("threshold goes with answer_type: score (yes passes, no does not)")
         if self.threshold is not None and not low <= self.threshold <= high:
             raise ValueError(f"threshold is outside the range {low:g} to {high:g}")
         return self
