@@ -41,7 +41,7 @@ class Process:
     def __init__(self, popen: Popen[bytes], *, grace: float, stdout: Sink, stderr: Sink) -> None:
         self._popen = popen
         self._loop = asyncio.get_running_loop()
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiters: set[asyncio.Future[None]] = set()
         self._outgoing: deque[memoryview] = deque()
         self._close_stdin = False
         self._strays: list[groups.Entry] = []
@@ -181,8 +181,8 @@ class Process:
     # --- waiting
 
     def _notify(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        for waiter in self._waiters:
+            _release(waiter)
 
     def wake(self) -> None:
         """Make :meth:`changed` return: a sink has seen what its owner waits for."""
@@ -190,14 +190,15 @@ class Process:
 
     async def changed(self, timeout: float | None) -> None:
         """Wait until it ends, closes a pipe or :meth:`wake` is called, at most ``timeout`` seconds (None: for ever)."""
-        self._waiter = self._loop.create_future()
+        waiter = self._loop.create_future()
+        self._waiters.add(waiter)
         timer = None
         if timeout is not None:
-            timer = self._loop.call_later(max(timeout, 0.0), self._notify)
+            timer = self._loop.call_later(max(timeout, 0.0), _release, waiter)
         try:
-            await self._waiter
+            await waiter
         finally:
-            self._waiter = None
+            self._waiters.discard(waiter)
             if timer is not None:
                 timer.cancel()
 
@@ -302,3 +303,8 @@ class Process:
         for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
             if stream is not None:
                 stream.close()
+
+
+def _release(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
