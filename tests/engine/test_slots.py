@@ -174,3 +174,21 @@ async def test_a_judge_on_the_agents_own_host_cannot_block_itself() -> None:
 async def _hold(slots: Slots, lane, host: str | None) -> None:  # type: ignore[no-untyped-def]
     async with slots.slot(lane, host=host):
         await asyncio.sleep(0)
+
+
+async def test_cancelling_all_waiters_at_once_breaks_nobody() -> None:
+    slots = Slots(2)
+    lane = slots.lane("x")
+
+    async def hang() -> None:
+        async with slots.slot(lane, host="h"):
+            await asyncio.Event().wait()
+
+    tasks = [asyncio.create_task(hang()) for _ in range(20)]
+    await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    ends = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(end, asyncio.CancelledError) for end in ends)
+    assert lane.running == 0
+    assert not lane.waiting

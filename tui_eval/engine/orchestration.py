@@ -27,7 +27,7 @@ Page = Callable[[int], Awaitable[list[TaskDescription]]]
 class Observer(Protocol):
     """Who hears what happens. Called from the event loop; must return at once."""
 
-    def task_finished(self, result: TaskResult) -> None: ...
+    def task_finished(self, task: TaskDescription, result: TaskResult) -> None: ...
 
     def request_changed(self, request: int, state: RequestState, error: str) -> None: ...
 
@@ -248,7 +248,7 @@ class Orchestration:
             if not live.reason:
                 return  # stopped: it stays unfinished and is run again on resume
             result.outcome, result.message, result.finished_at = Outcome.CANCELLED, live.reason, self._wall()
-        self._observer.task_finished(result)
+        self._observer.task_finished(task, result)
 
     def _end_live(self, live: _Live, message: str) -> None:
         live.reason = live.reason or message

@@ -124,7 +124,7 @@ class Slots:
             if waiter.future.done() and not waiter.future.cancelled():
                 self._give_back(lane, gate)
             else:
-                lane.waiting.remove(waiter)
+                _take_off(lane.waiting, waiter)
             raise
         hold = HostHold(self, gate)
         try:
@@ -149,7 +149,7 @@ class Slots:
                 gate.in_flight -= 1
                 self._grant()
             else:
-                self._host_waiters.remove(waiter)
+                _take_off(self._host_waiters, waiter)
             raise
         hold = HostHold(self, gate)
         try:
@@ -209,8 +209,12 @@ class Slots:
     @staticmethod
     def _next_admitted(waiting: deque[_Waiter], now: float, wake: list[float]) -> _Waiter | None:
         """Take the first waiter whose host admits a call now; note when the others' hosts open."""
+        while waiting and waiting[0].future.cancelled():
+            waiting.popleft()
         refused: set[int] = set()
         for index, waiter in enumerate(waiting):
+            if waiter.future.cancelled():
+                continue  # on its way out; it takes itself off the list
             if waiter.host is None:
                 del waiting[index]
                 return waiter
@@ -240,6 +244,12 @@ class Slots:
     def _host_released(self, gate: HostGate) -> None:
         gate.in_flight -= 1
         self._grant()
+
+
+def _take_off(waiting: deque[_Waiter], waiter: _Waiter) -> None:
+    """Remove a cancelled waiter; whoever granted slots meanwhile may have done so already."""
+    if waiter in waiting:
+        waiting.remove(waiter)
 
 
 class HostHold:

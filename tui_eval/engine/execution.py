@@ -1,0 +1,317 @@
+"""A job from start to end: plan it, run it, write it down, and obey what signals and viewers ask.
+
+Signals: the first SIGINT, SIGTERM or SIGHUP stops the run (no new task, those in flight get the grace, everything is
+saved, ``resume`` finishes it); a second SIGINT ends it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.engine.data import Progress, TaskDescription, TaskResult
+from tui_eval.engine.executor import LocalExecutor
+from tui_eval.engine.orchestration import Feed, Orchestration
+from tui_eval.engine.prepare import PreparedRequest, prepare_request
+from tui_eval.engine.slots import Slots
+from tui_eval.engine.starting import Start, started
+from tui_eval.engine.task import Surroundings
+from tui_eval.reports.results_dir import ResultsDir
+from tui_eval.store.liveness import HEARTBEAT_SECONDS
+from tui_eval.store.records import Activity, Command, LogLine, RequestRecord, RequestState, RunRecord, RunState
+
+if TYPE_CHECKING:
+    from tui_eval.runner import Job
+    from tui_eval.spec.loading import LoadedRequest
+
+TICK_SECONDS = 0.25
+"""How often what is going on is written for viewers, and how soon a viewer's command is obeyed."""
+PAGE = 200
+"""Tasks read from the history at once."""
+
+
+class Listener:
+    """Hears of a run in the process that executes it. All methods do nothing; override what is needed.
+
+    They are called from the event loop and must return at once. ``requests`` carry current counters.
+    """
+
+    def begun(self, run: RunRecord, requests: list[RequestRecord]) -> None: ...
+
+    def task_finished(self, request: RequestRecord, task: TaskDescription, result: TaskResult) -> None: ...
+
+    def request_changed(self, request: RequestRecord) -> None: ...
+
+    def tick(self, run: RunRecord, requests: list[RequestRecord]) -> None: ...
+
+    def trouble(self, message: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a job ended. ``signal`` is the number of the signal that stopped it; ``history_failed`` says that not
+    everything could be written to the history (``message`` says where it is instead)."""
+
+    run: RunRecord
+    requests: list[RequestRecord]
+    signal: int | None = None
+    history_failed: bool = False
+
+    @property
+    def exit_status(self) -> int:
+        from tui_eval.analysis.verdict import exit_code
+
+        return exit_code(
+            self.run.state,
+            [request.counters for request in self.requests],
+            signal=self.signal,
+            history_failed=self.history_failed,
+        )
+
+
+async def execute_job(
+    job: Job,
+    *,
+    listener: Listener | None = None,
+    signals: bool = False,
+    begun: Callable[[RunRecord], None] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """Execute ``job`` to its end. Raises SpecError, DatasetError, NothingToRun, UsageError or HistoryError when it
+    cannot begin; from then on everything is in what it returns."""
+    environment = os.environ if environment is None else environment
+    listener = listener or Listener()
+    async with started(job, environment, listener.trouble) as start:
+        if begun is not None:
+            begun(start.planned.run)
+        execution = Execution(start, listener, environment)
+        results_dir = job.results_dir or start.loaded.plan.runtime.results_dir
+        if results_dir is not None:
+            execution.write_results_to(start.loaded.folder / results_dir)
+        with _obeying_signals(execution) if signals else nullcontext():
+            return await execution.run()
+
+
+class Execution:
+    """One run being executed. Also what signals and commands act on."""
+
+    def __init__(self, start: Start, listener: Listener, environment: Mapping[str, str]) -> None:
+        self.run_record = start.planned.run
+        self.stopped_by: int | None = None
+        self._writer = start.writer
+        self._history = start.history
+        self._listener = listener
+        plan = start.loaded.plan
+        self._slots = Slots(self.run_record.task_concurrency, limits=plan.runtime.provider_limits, qps=plan.runtime.qps)
+        self._requests = {request.id: request for request in start.planned.requests}
+        self._prepared: dict[str, PreparedRequest] = {}
+        self._results: ResultsDir | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        records = {request.name: request for request in start.planned.requests}
+        executor = LocalExecutor(self._prepared, Surroundings(self._slots))
+        self._feeds = [
+            self._feed(request, records[request.name], start, environment) for request in start.loaded.requests
+        ]
+        self._orchestration = Orchestration(
+            self._feeds,
+            executor,
+            self._slots,
+            self,
+            timeout=plan.runtime.timeout_seconds,
+            grace=plan.runtime.cleanup_grace_seconds,
+        )
+
+    def write_results_to(self, folder: Path) -> None:
+        """Also write every finished task below ``folder`` (see ``reports.results_dir``)."""
+        self._results = ResultsDir(folder, self.run_record, list(self._requests.values()))
+
+    async def run(self) -> Ended:
+        """Execute until the end and write the final state."""
+        run = self.run_record
+        run.started_at = run.started_at or time.time()
+        await self._writer.set_run_state(run.id, RunState.RUNNING, started_at=run.started_at)
+        self._listener.begun(run, list(self._requests.values()))
+        attending = asyncio.create_task(self._attend())
+        try:
+            state = await self._orchestration.run()
+        finally:
+            attending.cancel()
+            await asyncio.gather(attending, return_exceptions=True)
+        run.state, run.finished_at = state, time.time()
+        self._writer.activity(run.id, [])
+        self._count()
+        await self._writer.set_run_state(run.id, state, finished_at=run.finished_at)
+        await self._writer.flush()
+        requests = list(self._requests.values())
+        if self._results is not None:
+            self._results.close(run, requests)
+        return Ended(run, requests, signal=self.stopped_by, history_failed=self._writer.failed)
+
+    def interrupt(self, number: int) -> None:
+        """A signal arrived: stop; SIGINT once more: at once."""
+        again = self.stopped_by is not None
+        self.stopped_by = self.stopped_by or number
+        self._orchestration.stop(0.0 if again and number == signal.SIGINT else None)
+
+    # What the orchestration tells (Observer)
+
+    def task_finished(self, task: TaskDescription, result: TaskResult) -> None:
+        self._writer.finished(result)
+        request = self._requests[task.request_key]
+        if self._results is not None:
+            self._results.add(request, task, result)
+        self._listener.task_finished(request, task, result)
+
+    def request_changed(self, request: int, state: RequestState, error: str) -> None:
+        record = self._requests[request]
+        record.state, record.error = state, error
+        now = time.time()
+        if state is RequestState.RUNNING:
+            record.started_at = record.started_at or now
+        else:
+            record.finished_at = now
+        self._writer.request_changed(record)
+        self._listener.request_changed(record)
+
+    def rest_cancelled(self, request: int, message: str) -> None:
+        self._writer.cancel_rest(request, message)
+
+    def log(self, level: str, message: str, request: str) -> None:
+        self._writer.log(self.run_record.id, LogLine(time.time(), level, message, request))
+
+    # Making requests ready
+
+    def _feed(
+        self, request: LoadedRequest, record: RequestRecord, start: Start, environment: Mapping[str, str]
+    ) -> Feed:
+        folder, grace = start.loaded.folder, start.loaded.plan.runtime.cleanup_grace_seconds
+
+        async def open_request() -> None:
+            self._prepared[request.name] = prepare_request(
+                request, self._slots, folder=folder, grace=grace, environment=environment
+            )
+
+        async def close_request() -> None:
+            prepared = self._prepared.get(request.name)
+            if prepared is not None:
+                await prepared.aclose()
+
+        async def page(after: int) -> list[TaskDescription]:
+            return await asyncio.to_thread(self._page, record, after)
+
+        return Feed(
+            key=record.id,
+            name=request.name,
+            page=page,
+            open=open_request,
+            close=close_request,
+            timeout=request.execution.request_timeout_seconds,
+        )
+
+    def _page(self, request: RequestRecord, after: int) -> list[TaskDescription]:
+        return [
+            TaskDescription(
+                task=queued.task.id,
+                request=request.name,
+                request_key=request.id,
+                case_id=queued.task.case_id,
+                case_input=queued.case_input,
+                position=queued.task.position,
+                repeat=queued.task.repeat,
+                line=queued.task.line,
+                work=queued.task.work,
+                answer=queued.answer.answer if queued.answer is not None else None,
+                attempts_made=queued.task.attempts,
+                latency=queued.task.latency,
+            )
+            for queued in self._history.queued(request.id, after, PAGE)
+        ]
+
+    # What viewers see and ask
+
+    async def _attend(self) -> None:
+        """Every tick: say what is going on, obey commands; now and then a heartbeat."""
+        beat = 0.0
+        while True:
+            self._count()
+            self._writer.activity(
+                self.run_record.id, [_activity(key, progress) for key, progress in self._orchestration.in_flight()]
+            )
+            if time.monotonic() - beat >= HEARTBEAT_SECONDS:
+                beat = time.monotonic()
+                await self._writer.heartbeat(self.run_record.id)
+            for command in await self._writer.commands(self.run_record.id):
+                await self._writer.answer(command.id, self._obey(command))
+            self._listener.tick(self.run_record, list(self._requests.values()))
+            await asyncio.sleep(TICK_SECONDS)
+
+    def _count(self) -> None:
+        for feed in self._feeds:
+            running, waiting = self._orchestration.counts(feed)
+            self._writer.in_flight(feed.key, running, waiting)
+            self._requests[feed.key].counters = self._writer.counters(feed.key)
+
+    def _obey(self, command: Command) -> str:
+        """Do what a viewer asks and say what was done."""
+        who = command.given_by or "a viewer"
+        arguments = command.arguments
+        match command.kind:
+            case "cancel_run":
+                self._orchestration.cancel_run(f"cancelled by {who}", drain=bool(arguments.get("drain")))
+                said = "cancelling the run"
+            case "cancel_request":
+                name = str(arguments.get("request", ""))
+                done = self._orchestration.cancel_request(
+                    name, f"cancelled by {who}", drain=bool(arguments.get("drain"))
+                )
+                said = f"cancelling request {name}" if done else f"no live request is called {name}"
+            case "cancel_task":
+                done = self._orchestration.cancel_task(int(arguments.get("task", 0)), f"cancelled by {who}")
+                said = "cancelling the task" if done else "the task is not in flight"
+            case "pause" | "resume":
+                self._slots.paused = command.kind == "pause"
+                said = "paused" if self._slots.paused else "running"
+                self._writer.run_state_changed(
+                    self.run_record.id, RunState.PAUSED if self._slots.paused else RunState.RUNNING
+                )
+            case "set_concurrency":
+                said = self._set_concurrency(arguments.get("value"))
+            case _:
+                said = f"unknown command {command.kind}"
+        self.log("info", f"{who}: {command.kind} {arguments}: {said}", "")
+        return said
+
+    def _set_concurrency(self, value: Any) -> str:
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
+            return f"task_concurrency is a whole number from 1 to 4096, not {value!r}"
+        self._slots.capacity = value
+        self.run_record.task_concurrency = value
+        self._writer.concurrency_changed(self.run_record.id, value)
+        return f"task_concurrency is {value}"
+
+
+def _activity(key: int, progress: Progress) -> Activity:
+    return Activity(key, progress.phase, progress.since, progress.attempt, progress.until, progress.detail)
+
+
+@contextmanager
+def _obeying_signals(execution: Execution) -> Iterator[None]:
+    """Signals stop the run while this is entered; afterwards they have their usual meaning again."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        loop.add_signal_handler(number, execution.interrupt, number)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+            signal.signal(number, before[number])

@@ -1,0 +1,261 @@
+"""From a checked plan to tasks in the history: of a new run, or of one that takes up an earlier run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tui_eval import __version__
+from tui_eval.analysis.selection import OldTask, PlannedTask, Selection, select_tasks
+from tui_eval.domain import Case, Outcome
+from tui_eval.engine.preflight import Preflight, RequestPreflight
+from tui_eval.errors import NothingToRun, TemplateError
+from tui_eval.spec.fingerprints import evaluation_template
+from tui_eval.store.records import NewTask, RequestRecord, RequestState, RunRecord, RunState
+from tui_eval.store.writer import TakeOver
+
+if TYPE_CHECKING:
+    from tui_eval.spec.loading import LoadedPlan, LoadedRequest
+    from tui_eval.store.reader import History
+    from tui_eval.store.writer import HistoryWriter
+
+BATCH = 500
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What a launch or a re-run is given besides the plan."""
+
+    run_id: str
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    origin: str = "launch"
+    parent_run_id: str | None = None
+    origin_detail: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run whose tasks are all written."""
+
+    run: RunRecord
+    requests: list[RequestRecord]
+
+
+async def plan_launch(loaded: LoadedPlan, preflight: Preflight, writer: HistoryWriter, options: RunOptions) -> Planned:
+    """Write a new run with every task queued. Raises NothingToRun when no case is selected."""
+    if not preflight.tasks:
+        raise NothingToRun(_nothing(preflight))
+    run = _run_record(loaded, options)
+    for request in preflight.requests:
+        run.warnings += _dataset_warnings(request)
+    requests = await _write_run(writer, run, loaded, preflight)
+    for record, entry in zip(requests, preflight.requests, strict=True):
+        assert entry.source is not None
+        for batch in _batches(_new_tasks(entry.request, record.id, entry.source.sampled())):
+            await writer.add_tasks(batch)
+    await writer.flush()
+    return Planned(run, requests)
+
+
+async def plan_rerun(
+    loaded: LoadedPlan,
+    preflight: Preflight | None,
+    parent: RunRecord,
+    history: History,
+    writer: HistoryWriter,
+    selection: Selection,
+    options: RunOptions,
+) -> Planned:
+    """Write a run that takes up ``parent``: selected tasks queued, the others taken over with their results.
+
+    ``preflight`` has today's datasets; None means the cases as they are stored with the parent.
+    """
+    old_requests = {request.name: request for request in history.requests(parent)}
+    chosen = []
+    for loaded_request in loaded.requests:
+        old = list(_old_tasks(history, parent, old_requests[loaded_request.name]))
+        new = list(_planned(loaded_request, _cases(history, parent, loaded_request, preflight)))
+        chosen.append((loaded_request, new, select_tasks(old, [planned for planned, _ in new], selection)))
+    if not any(decision in ("call", "score") for _, _, found in chosen for decision in found.decisions):
+        raise NothingToRun(f"run {parent.run_id}: nothing matches what was asked to run again")
+    run = _run_record(loaded, options)
+    for loaded_request, _, found in chosen:
+        run.warnings += [f"{loaded_request.name}: {line}" for line in found.told()]
+    requests = await _write_run(writer, run, loaded, preflight)
+    for record, (loaded_request, new, found) in zip(requests, chosen, strict=True):
+        await _write_selection(writer, run, record, parent, loaded_request, new, found)
+    await writer.flush()
+    return Planned(run, requests)
+
+
+async def _write_selection(
+    writer: HistoryWriter,
+    run: RunRecord,
+    record: RequestRecord,
+    parent: RunRecord,
+    request: LoadedRequest,
+    new: list[tuple[PlannedTask, Case]],
+    found: Any,
+) -> None:
+    calls: list[NewTask] = []
+    kept: list[TakeOver] = []
+    position = 0
+    for (planned, case), decision in zip(new, found.decisions, strict=True):
+        if decision == "leave_out":
+            continue
+        if decision == "call":
+            calls.append(_new_task(record.id, position, planned, case))
+        else:
+            kept.append(_take_over(position, planned, case, found.old[planned.key], decision, parent.run_id))
+        position += 1
+    for batch in _batches(calls):
+        await writer.add_tasks(batch)
+    for taken in _batches(kept):
+        await writer.take_over(run.id, record.id, taken)
+
+
+def _take_over(
+    position: int, planned: PlannedTask, case: Case, old: OldTask, decision: str, parent_run_id: str
+) -> TakeOver:
+    return TakeOver(
+        old_task=old.task,
+        position=position,
+        work="score" if decision == "score" else "call",
+        keep_outcome=decision == "reuse",
+        reused_from=parent_run_id,
+        case_input=dict(case.input) if decision == "score" else None,
+        evaluation_fingerprint=planned.evaluation_fingerprint if decision == "score" else None,
+    )
+
+
+def _run_record(loaded: LoadedPlan, options: RunOptions) -> RunRecord:
+    now = time.time()
+    return RunRecord(
+        run_id=options.run_id,
+        name=loaded.plan.name,
+        state=RunState.PLANNING,
+        plan=loaded.stored,
+        folder=str(loaded.folder),
+        program=__version__,
+        created_at=now,
+        origin=options.origin,
+        origin_detail=options.origin_detail,
+        parent_run_id=options.parent_run_id,
+        plan_path=str(loaded.path) if loaded.path else "",
+        warnings=[str(fault) for fault in loaded.warnings],
+        tags=[*loaded.plan.tags, *options.tags],
+        note=options.note,
+        task_concurrency=loaded.plan.task_concurrency,
+        pid=os.getpid(),
+        heartbeat_at=now,
+    )
+
+
+async def _write_run(
+    writer: HistoryWriter, run: RunRecord, loaded: LoadedPlan, preflight: Preflight | None
+) -> list[RequestRecord]:
+    await writer.create_run(run)
+    entries: list[RequestPreflight | None] = list(preflight.requests) if preflight else [None] * len(loaded.requests)
+    requests = [
+        RequestRecord(
+            run=run.id,
+            position=request.position,
+            name=request.name,
+            state=RequestState.PENDING,
+            solution_type=request.solution_type,
+            dataset=request.dataset.path or "(cases in the plan)",
+            dataset_hash=entry.survey.content_hash if entry is not None and entry.survey is not None else "",
+        )
+        for request, entry in zip(loaded.requests, entries, strict=True)
+    ]
+    await writer.add_requests(requests)
+    return requests
+
+
+def _dataset_warnings(entry: RequestPreflight) -> list[str]:
+    if entry.survey is None or not entry.survey.skipped_lines:
+        return []
+    lines = ", ".join(str(line) for line in entry.survey.skipped_lines[:50])
+    more = len(entry.survey.skipped_lines) - 50
+    return [f"{entry.request.name}: bad lines were left out: {lines}" + (f" and {more} more" if more > 0 else "")]
+
+
+def _planned(request: LoadedRequest, cases: Iterable[Case]) -> Iterator[tuple[PlannedTask, Case]]:
+    """Every task of a request with its identity. What cannot be rendered has no fingerprint (and will be an error)."""
+    evaluation = evaluation_template(request)
+    for case in cases:
+        judged = evaluation(case)
+        for repeat in range(request.execution.n_repeat):
+            try:
+                fingerprint = request.template.render(case, repeat).fingerprint
+            except TemplateError:
+                fingerprint = ""
+            yield PlannedTask(case.id, repeat, fingerprint, judged), case
+
+
+def _new_tasks(request: LoadedRequest, key: int, cases: Iterable[Case]) -> Iterator[NewTask]:
+    for position, (planned, case) in enumerate(_planned(request, cases)):
+        yield _new_task(key, position, planned, case)
+
+
+def _new_task(request: int, position: int, planned: PlannedTask, case: Case) -> NewTask:
+    return NewTask(
+        request=request,
+        position=position,
+        case_id=case.id,
+        case_input=dict(case.input),
+        repeat=planned.repeat,
+        line=case.line,
+        fingerprint=planned.fingerprint,
+        evaluation_fingerprint=planned.evaluation_fingerprint,
+    )
+
+
+def _old_tasks(history: History, parent: RunRecord, request: RequestRecord) -> Iterator[OldTask]:
+    answered = history.answered(request)
+    for task in history.iter_tasks(parent, request=request.name):
+        yield OldTask(
+            task=task.id,
+            case_id=task.case_id,
+            repeat=task.repeat,
+            outcome=task.outcome if task.outcome.final else Outcome.QUEUED,
+            fingerprint=task.fingerprint,
+            evaluation_fingerprint=task.evaluation_fingerprint,
+            has_answer=task.id in answered,
+        )
+
+
+def _cases(history: History, parent: RunRecord, request: LoadedRequest, preflight: Preflight | None) -> Iterator[Case]:
+    """Today's cases of a request, or those stored with the run that is taken up."""
+    if preflight is not None:
+        source = next(entry.source for entry in preflight.requests if entry.request.name == request.name)
+        assert source is not None
+        yield from source.sampled()
+        return
+    seen = ""
+    for task in history.iter_tasks(parent, request=request.name):
+        if task.repeat == 0 and task.case_id != seen:
+            seen = task.case_id
+            yield Case(task.case_id, history.case(task.case_key), task.line)
+
+
+def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch
+
+
+def _nothing(preflight: Preflight) -> str:
+    lines = [
+        f"request {entry.request.name}: 0 of {entry.survey.count} cases selected"
+        for entry in preflight.requests
+        if entry.survey is not None
+    ]
+    return "0 cases selected, nothing to run: " + "; ".join(lines)
