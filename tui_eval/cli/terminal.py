@@ -141,6 +141,17 @@ def out(text: str = "", *, end: str = "\n") -> None:
         raise OutputFailed(f"standard output cannot be written: {error.strerror or error}") from error
 
 
+def flush() -> None:
+    """Hand what was written to whoever reads standard output, now."""
+    out("", end="")
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise StdoutClosed from None
+    except OSError as error:
+        raise OutputFailed(f"standard output cannot be written: {error.strerror or error}") from error
+
+
 def tell(text: str) -> None:
     """Write a message for a person to standard error. Anything unsafe in it is made visible."""
     if sys.stderr is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Literal
 
+from tui_eval.demo.judging import JUDGE_MODEL, verdict_on
 from tui_eval.demo.knowledge import quirk_of, reply_to
 from tui_eval.domain import JsonValue, as_text
 
@@ -102,6 +103,8 @@ def agent_reply(asked: Asked) -> Reply:
 def _output(asked: Asked, says: str | None) -> JsonValue:
     if says is not None:
         return says
+    if isinstance(asked.body, dict) and asked.body.get("model") == JUDGE_MODEL:
+        return verdict_on(asked.body["messages"])
     output = reply_to(asked.question) if isinstance(asked.question, str) else asked.question
     share = asked.number("wrong", 0.0)
     digest = hashlib.sha256(as_text(asked.question).encode("utf-8", "replace")).digest()

@@ -1,0 +1,177 @@
+"""``tui-eval demo``: the sample plan against an embedded agent, with no network and no key."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.terminal import out, out_json, safe, tell
+from tui_eval.errors import TuiEvalError, UsageError
+
+if TYPE_CHECKING:
+    from tui_eval.engine.execution import Ended
+    from tui_eval.store.records import RequestRecord
+
+AGENT_VARIABLE = "DEMO_AGENT_URL"
+LONGEST_SECONDS = 600
+
+
+@click.command()
+@click.option("--headless", is_flag=True, help="Print the summary, also on a terminal.")
+@click.option("--serve", is_flag=True, help="Only run the embedded agent, for plans of your own, until Ctrl-C.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port for --serve. Default: any free one.")
+@click.option(
+    "--copy-samples",
+    "samples_to",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Only copy the sample plans there, to start from.",
+)
+@history_option
+@json_option
+def demo(
+    headless: bool, serve: bool, port: int, samples_to: Path | None, history: Path | None, as_json: bool
+) -> int:
+    """Run the sample plan against an agent that comes with tui_eval.
+
+    The agent listens on 127.0.0.1 only. It is wrong on purpose here and there, fails once, makes one caller wait and
+    is slow once: exit status 0 means that all of this was found, as designed.
+    """
+    if samples_to is not None:
+        return _copy_samples(samples_to)
+    if serve:
+        return _serve(port)
+    return _run_quickstart(history, as_json)
+
+
+def _copy_samples(target: Path) -> int:
+    from tui_eval.demo.samples import samples_folder
+
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is there already and not empty; name a new folder")
+    try:
+        shutil.copytree(
+            samples_folder(), target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".*")
+        )
+    except OSError as error:
+        raise UsageError(f"the samples cannot be copied to {target}: {error.strerror or error}") from error
+    out(f"The sample plans are in {safe(str(target))}. They call the embedded agent:")
+    out("  tui-eval demo --serve --port 8799")
+    out(f"  {AGENT_VARIABLE}=http://127.0.0.1:8799 tui-eval run {safe(str(target / 'http-json.yaml'))}")
+    return 0
+
+
+def _serve(port: int) -> int:
+    import asyncio
+
+    from tui_eval.demo.agent import serve
+
+    tell(f"The demo agent stops with Ctrl-C. In another terminal: {AGENT_VARIABLE}=<the address below> tui-eval run …")
+    try:
+        asyncio.run(serve(port, latency_ms=0.0, max_seconds=7 * 24 * 3600.0, until_stdin_closes=False))
+    except OSError as error:
+        raise UsageError(f"the agent cannot listen on port {port}: {error.strerror or error}") from error
+    return 0
+
+
+def _run_quickstart(history: Path | None, as_json: bool) -> int:
+    from tui_eval.cli.history import place_of
+    from tui_eval.demo.samples import samples_folder
+    from tui_eval.runner import Job, carry_out, new_run_id
+
+    plan = samples_folder() / "quickstart.yaml"
+    place = place_of(history)
+    with embedded_agent() as address:
+        os.environ[AGENT_VARIABLE] = address
+        # The plan starts `python3`: let it be this one, also when its folder is not on the path.
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        tell(f"An agent listens on {address}; running {plan}")
+        ended = carry_out(Job("launch", history=str(place), run_id=new_run_id(), plan=str(plan)))
+    if ended.signal is not None or ended.history_failed:
+        return ended.exit_status
+    surprises = differences(ended.requests)
+    if as_json:
+        out_json(_as_json(ended, surprises))
+    else:
+        _print_result(ended, surprises, history)
+    return 1 if surprises else 0
+
+
+@contextmanager
+def embedded_agent() -> Iterator[str]:
+    """Run the agent in a process of its own; gives its address. It ends with us, however we end."""
+    package_place = str(Path(__file__).parent.parent.parent)
+    path = os.pathsep.join(part for part in (package_place, os.environ.get("PYTHONPATH", "")) if part)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tui_eval.demo.agent", "--until-stdin-closes", "--max-seconds", str(LONGEST_SECONDS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the run, which then still needs its agent for a moment
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            address = process.stdout.readline().decode().strip()
+            if not address.startswith("http://127.0.0.1:"):
+                raise TuiEvalError("the embedded agent did not start; its own message is above")
+            yield address
+        finally:
+            process.stdin.close()
+
+
+def differences(requests: Sequence[RequestRecord]) -> list[str]:
+    """Where the outcome of the quickstart plan is not what the agent was made to give; empty when all is well."""
+    from tui_eval.demo.knowledge import expected_counts
+    from tui_eval.domain import Outcome
+
+    found = []
+    for request in requests:
+        expected = expected_counts(request.name)
+        for outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.UNSCORED, Outcome.CANCELLED):
+            count = getattr(request.counters, outcome.value)
+            if count != expected[outcome]:
+                found.append(f"request {request.name}: {count} {outcome.value}, not {expected[outcome]}")
+    return found
+
+
+def _as_json(ended: Ended, surprises: list[str]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "run_id": ended.run.run_id,
+        "state": ended.run.state.value,
+        "as_designed": not surprises,
+        "differences": surprises,
+        "requests": [{"name": request.name, **asdict(request.counters)} for request in ended.requests],
+    }
+
+
+def _print_result(ended: Ended, surprises: list[str], history: Path | None) -> None:
+    from tui_eval.cli.history import opened
+    from tui_eval.cli.summary import print_summary
+
+    with opened(history) as stored:
+        print_summary(stored, stored.run(ended.run.run_id))
+    out()
+    if surprises:
+        for surprise in surprises:
+            tell(surprise)
+        tell("The demo did not go as designed.")
+        return
+    run_id = ended.run.run_id
+    out("The demo went as designed: every wrong answer and every failure above was made on purpose.")
+    out()
+    out(f"  tui-eval show {run_id} --case capital-australia   one case in full")
+    out(f"  tui-eval export {run_id} --format md              the result as a document")
+    out("  tui-eval demo --copy-samples my-evals             plans to start from")

@@ -1,0 +1,122 @@
+"""``tui-eval runs``: what is in the history."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui_eval.cli.history import duration, local_time, opened, place_of, took
+from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.terminal import one_line, out, out_json, out_table, painted, tell
+
+if TYPE_CHECKING:
+    from tui_eval.store.reader import RunOverview
+
+STATES = (
+    "planning",
+    "running",
+    "paused",
+    "stopping",
+    "completed",
+    "partial_failure",
+    "failed",
+    "timed_out",
+    "cancelled",
+    "interrupted",
+)
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many, newest first.")
+@click.option("--name", help="Only runs whose plan name contains this.")
+@click.option("--tag", help="Only runs with this tag.")
+@click.option("--state", type=click.Choice(STATES), help="Only runs in this state.")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only runs made since then.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only runs made before then.")
+@history_option
+@json_option
+def runs(
+    limit: int,
+    name: str | None,
+    tag: str | None,
+    state: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    history: Path | None,
+    as_json: bool,
+) -> None:
+    """List the runs in the history, newest first."""
+    from tui_eval.store.records import RunState
+
+    place = place_of(history)
+    found: list[RunOverview] = []
+    if place.exists() or place.is_symlink():
+        with opened(history) as stored:
+            found = stored.runs(
+                limit=limit,
+                name=name,
+                tag=tag,
+                state=RunState(state) if state else None,
+                since=since.timestamp() if since else None,
+                until=until.timestamp() if until else None,
+            )
+    if as_json:
+        out_json([overview_json(overview) for overview in found])
+    elif found:
+        _print(found)
+    else:
+        tell(f"no runs in {place}" + (" match" if any((name, tag, state, since, until)) else " yet"))
+
+
+def overview_json(overview: RunOverview) -> dict[str, Any]:
+    """A run and its counts as JSON data. ``state`` is the state as of now: a run without its runner is interrupted."""
+    from tui_eval.store.liveness import state_now
+
+    run, counters = overview.run, overview.counters
+    return {
+        "run_id": run.run_id,
+        "name": run.name,
+        "state": state_now(run).value,
+        "origin": run.origin,
+        "parent_run_id": run.parent_run_id,
+        "plan_path": run.plan_path,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "tags": run.tags,
+        "note": run.note,
+        "error": run.error,
+        "counts": {**asdict(counters), "queued": counters.queued, "finished": counters.finished},
+        "pass_rate": counters.pass_rate,
+    }
+
+
+def _print(found: list[RunOverview]) -> None:
+    from tui_eval.store.liveness import state_now
+
+    rows = []
+    for overview in found:
+        run, counters = overview.run, overview.counters
+        rate = counters.pass_rate
+        rows.append(
+            [
+                one_line(run.run_id),
+                one_line(run.name, 32),
+                painted(state_now(run).value, "1" if run.state.live else "0"),
+                local_time(run.created_at),
+                duration(took(run)),
+                f"{counters.finished}/{counters.total}",
+                "-" if rate is None else f"{rate:.1%}",
+                str(counters.failed),
+                str(counters.error),
+                str(counters.unscored),
+                one_line(", ".join(run.tags), 24),
+            ]
+        )
+    header = ["run", "plan", "state", "made", "took", "tasks", "passed", "failed", "error", "unscored", "tags"]
+    out_table(header, rows, right=(4, 5, 6, 7, 8, 9))
+    out(f"{len(found)} run{'' if len(found) == 1 else 's'}; `tui-eval show RUN` for one of them")

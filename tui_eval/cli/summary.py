@@ -1,0 +1,157 @@
+"""The summary of a run, as `show`, `demo` and `run` print it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui_eval.analysis.statistics import Mean, Rate
+from tui_eval.analysis.summary import Summary, Tally, total_of
+from tui_eval.cli.history import duration, local_time, took
+from tui_eval.cli.terminal import one_line, out, out_table, painted, safe
+from tui_eval.store.liveness import state_now
+
+if TYPE_CHECKING:
+    from tui_eval.store.reader import History
+    from tui_eval.store.records import Counters, RequestRecord, RunRecord
+
+BATCH = 500
+GROUPS_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSummary:
+    """One request with what its tasks come to."""
+
+    request: RequestRecord
+    summary: Summary
+
+
+def summarise_run(stored: History, run: RunRecord) -> list[RequestSummary]:
+    """Read every task of a run once. Memory grows by a few bytes a task."""
+    found = []
+    for request in stored.requests(run):
+        tally = Tally()
+        for tasks in batches(stored.iter_tasks(run, request=request.name), BATCH):
+            scores = stored.scores_of([task.id for task in tasks])
+            for task in tasks:
+                tally.add(
+                    scores.get(task.id, ()),
+                    score=task.score,
+                    latency=task.latency,
+                    case_id=task.case_id,
+                    repeat=task.repeat,
+                    outcome=task.outcome,
+                )
+        found.append(RequestSummary(request, tally.summary(request.counters)))
+    return found
+
+
+def print_summary(stored: History, run: RunRecord, *, only: str | None = None) -> None:
+    """Print what a run came to: its head, a line a request, what the evaluators say, failures grouped."""
+    requests = [one for one in summarise_run(stored, run) if only is None or one.request.name == only]
+    print_head(run)
+    out()
+    _print_requests(requests)
+    _print_evaluators(requests)
+    _print_repeats(requests)
+    _print_failures(stored, run, only)
+
+
+def print_head(run: RunRecord) -> None:
+    state = state_now(run)
+    out(f"{painted(one_line(run.run_id), '1')}  {one_line(run.name)}  {state.value}")
+    started = f"started {local_time(run.started_at)}" if run.started_at else f"made {local_time(run.created_at)}"
+    ended = f", took {duration(took(run))}" if run.finished_at else ""
+    parent = f", takes up {one_line(run.parent_run_id)}" if run.parent_run_id else ""
+    out(f"  {started}{ended}{parent}")
+    if run.plan_path:
+        out(f"  plan {one_line(run.plan_path)}")
+    if run.tags:
+        out(f"  tags {one_line(', '.join(run.tags))}")
+    if run.note:
+        out(f"  note {one_line(run.note)}")
+    if run.error:
+        out(f"  ! {safe(run.error)}")
+    for warning in run.warnings:
+        out(f"  warning: {one_line(warning)}")
+
+
+def _print_requests(requests: list[RequestSummary]) -> None:
+    header = ["request", "state", "tasks", "passed", "failed", "error", "unscored", "cancelled", "left", "reused"]
+    header += ["pass rate", "95 % interval", "p50", "p95"]
+    rows = [_request_row(one.request.name, one.request.state.value, one.summary) for one in requests]
+    if len(requests) > 1:
+        total = Summary(*_total(requests))
+        rows.append(_request_row("all", "", total))
+    out_table(header, rows, right=tuple(range(2, len(header))))
+    for one in requests:
+        if one.request.error:
+            out(f"  ! {one_line(one.request.name)}: {safe(one.request.error)}")
+
+
+def _total(requests: list[RequestSummary]) -> tuple[Counters, Rate, Mean]:
+    from tui_eval.analysis.statistics import rate_of
+
+    counters = total_of(one.request.counters for one in requests)
+    return counters, rate_of(counters.passed, counters.decided), Mean(0)
+
+
+def _request_row(name: str, state: str, summary: Summary) -> list[str]:
+    counters = summary.counters
+    left = counters.total - counters.finished
+    return [
+        one_line(name, 40),
+        state,
+        *(str(count) for count in (counters.total, counters.passed, counters.failed, counters.error)),
+        *(str(count) for count in (counters.unscored, counters.cancelled, left, counters.reused)),
+        share(summary.pass_rate.rate),
+        interval(summary.pass_rate.low, summary.pass_rate.high),
+        duration(summary.latency_p50),
+        duration(summary.latency_p95),
+    ]
+
+
+def share(rate: float | None) -> str:
+    """A rate in percent, ``-`` when there is none."""
+    return "-" if rate is None else f"{rate:.1%}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{low:.1%} to {high:.1%}"
+
+
+def _print_evaluators(requests: list[RequestSummary]) -> None:
+    rows = [
+        [
+            one_line(one.request.name, 40),
+            one_line(evaluator.name, 40),
+            f"{evaluator.verdicts.count} of {evaluator.verdicts.n}",
+            "-" if evaluator.values.mean is None else f"{evaluator.values.mean:.4g}",
+            "-" if evaluator.values.error is None else f"{evaluator.values.error:.2g}",
+            str(evaluator.undecided),
+        ]
+        for one in requests
+        for evaluator in one.summary.evaluators
+    ]
+    if rows:
+        out()
+        out_table(["request", "evaluator", "passed", "mean", "std. error", "undecided"], rows, right=(2, 3, 4, 5))
+
+
+def _print_repeats(requests: list[RequestSummary]) -> None:
+    rows = [
+        [
+            one_line(one.request.name, 40),
+            str(repeats.k),
+            share(repeats.pass_at),
+            share(repeats.pass_all),
+            str(repeats.enough),
+            str(repeats.too_few),
+        ]
+        for one in requests
+        for repeats in one.summary.repeats
+    ]
+    if rows:
+        out()
+        out_table(["request", "k", "pass@k", "pass^k", "cases", "too few attempts"], rows, right=(1, 2, 3, 4, 5))

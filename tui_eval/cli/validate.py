@@ -1,0 +1,95 @@
+"""``tui-eval validate``: every fault of plans and their datasets that can be known before the first call."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui_eval.cli.options import json_option, set_option
+from tui_eval.cli.terminal import one_line, out, out_json, out_table, safe, speaks_utf8, tell
+
+if TYPE_CHECKING:
+    from tui_eval.cli.checking import Checked
+
+
+@click.command()
+@click.argument("plans", nargs=-1, required=True, metavar="PLAN...", type=click.Path(path_type=Path))
+@set_option
+@json_option
+def validate(plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool) -> int:
+    """List every fault of PLAN and its datasets. Nothing is executed and nothing is sent.
+
+    Exit status 0 when all plans can be run, 2 when one cannot.
+    """
+    from tui_eval.cli.checking import check
+
+    checked = [check(plan, overrides) for plan in plans]
+    if as_json:
+        out_json({"valid": all(one.valid for one in checked), "plans": [_as_json(one) for one in checked]})
+    else:
+        for one in checked:
+            _tell_about(one)
+    return 0 if all(one.valid for one in checked) else 2
+
+
+def _tell_about(checked: Checked) -> None:
+    for fault in checked.faults:
+        tell(str(fault))
+    for warning in checked.warnings:
+        tell(f"warning: {warning}")
+    plan = safe(str(checked.path))
+    if not checked.valid:
+        count = len(checked.faults)
+        tell(f"{plan}: {count} fault{'' if count == 1 else 's'}")
+        return
+    report = checked.preflight
+    assert report is not None
+    requests = len(report.requests)
+    calls = sum(request.attempts_at_most for request in report.requests)
+    mark = "✓" if speaks_utf8() else "ok:"
+    out(
+        f"{mark} {plan}: {requests} request{'' if requests == 1 else 's'}, {report.tasks} tasks, "
+        f"at most {calls} calls of the agent"
+    )
+    out_table(
+        ["  request", "solution", "cases", "tasks", "calls to"],
+        [
+            [
+                f"  {one_line(entry.request.name, 40)}",
+                entry.request.solution_type,
+                str(entry.survey.selected if entry.survey else 0),
+                str(entry.tasks),
+                one_line(", ".join((*entry.hosts, *entry.commands, *entry.functions)), 70),
+            ]
+            for entry in report.requests
+        ],
+        right=(2, 3),
+    )
+
+
+def _as_json(checked: Checked) -> dict[str, Any]:
+    requests = checked.preflight.requests if checked.preflight else []
+    return {
+        "path": str(checked.path),
+        "valid": checked.valid,
+        "faults": [asdict(fault) for fault in checked.faults],
+        "warnings": [asdict(warning) for warning in checked.warnings],
+        "requests": [
+            {
+                "name": entry.request.name,
+                "solution": entry.request.solution_type,
+                "dataset": entry.source.label if entry.source else None,
+                "cases": entry.survey.count if entry.survey else None,
+                "selected": entry.survey.selected if entry.survey else None,
+                "tasks": entry.tasks,
+                "calls_at_most": entry.attempts_at_most,
+                "hosts": list(entry.hosts),
+                "commands": list(entry.commands),
+                "functions": list(entry.functions),
+            }
+            for entry in requests
+        ],
+    }
