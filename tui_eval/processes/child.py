@@ -192,3 +192,10 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def last_lines(text: str, lines: int = 5, characters: int = 500) -> str:
+    """The last non-empty lines of ``text``, cut at the front, on one line each: what a program said before it failed."""
+    kept = [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
+    joined = "\n".join(kept)
+    return joined if len(joined) <= characters else "…" + joined[-characters:]

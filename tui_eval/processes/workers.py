@@ -11,7 +11,7 @@ from typing import Any
 
 from tui_eval.domain import JsonValue
 from tui_eval.errors import StartError, WorkerDied, WorkerError, WorkerRaised, WorkerTimeout
-from tui_eval.processes.child import Tail, signal_name
+from tui_eval.processes.child import Tail, last_lines, signal_name
 from tui_eval.processes.process import Process
 from tui_eval.processes.start import start
 
@@ -255,10 +255,3 @@ class _Worker:
                 self._log(line.decode("utf-8", "backslashreplace"))
             self._unlogged = self._unlogged[-STDERR_KEPT:]
         return self._stderr(chunk)
-
-
-def last_lines(text: str, lines: int = 5, characters: int = 500) -> str:
-    """The last non-empty lines of ``text``, cut at the front, on one line each: what a program said before it failed."""
-    kept = [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
-    joined = "\n".join(kept)
-    return joined if len(joined) <= characters else "…" + joined[-characters:]
