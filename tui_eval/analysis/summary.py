@@ -1,0 +1,138 @@
+"""What a request or a run comes to: rates over what was decided, means over what was scored, never over the holes."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+
+from tui_eval.analysis.repeats import CaseRepeats, RepeatSummary, count_repeat, summarise_repeats
+from tui_eval.analysis.statistics import Mean, Rate, RunningMean, percentile, rate_of
+from tui_eval.domain import Outcome, Score
+from tui_eval.store.records import Counters, TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorSummary:
+    """One evaluator over all answers it was given. ``undecided`` counts the scores with an error; ``informative`` the
+    ones with a value and no verdict (no threshold)."""
+
+    name: str
+    values: Mean
+    verdicts: Rate
+    undecided: int = 0
+    informative: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One request, or a whole run. Latencies are in seconds, None when no answer was timed.
+
+    ``mean`` is over the tasks that have a score; ``pass_rate`` is over the decided tasks, not over all.
+    """
+
+    counters: Counters
+    pass_rate: Rate
+    mean: Mean
+    evaluators: tuple[EvaluatorSummary, ...] = ()
+    latency_mean: float | None = None
+    latency_p50: float | None = None
+    latency_p95: float | None = None
+    repeats: tuple[RepeatSummary, ...] = ()
+
+    @property
+    def decided_text(self) -> str:
+        return decided_text(self.counters)
+
+
+@dataclass(slots=True)
+class _EvaluatorTally:
+    values: RunningMean = field(default_factory=RunningMean)
+    passed: int = 0
+    failed: int = 0
+    undecided: int = 0
+    informative: int = 0
+
+    def add(self, score: Score) -> None:
+        self.values.add(score.value)
+        if score.passed is not None:
+            self.passed += score.passed
+            self.failed += not score.passed
+        elif score.error:
+            self.undecided += 1
+        else:
+            self.informative += 1
+
+
+@dataclass(slots=True)
+class Tally:
+    """Collects the tasks of one request one at a time. ``repeats`` is the plan's ``n_repeat``.
+
+    Memory grows by 8 bytes an answer (its latency) and, when cases are repeated, by one small record a case.
+    """
+
+    repeats: int = 1
+    _mean: RunningMean = field(default_factory=RunningMean)
+    _evaluators: dict[str, _EvaluatorTally] = field(default_factory=dict)
+    _latencies: array[float] = field(default_factory=lambda: array("d"))
+    _cases: dict[str, CaseRepeats] = field(default_factory=dict)
+
+    def add(self, task: TaskRecord, scores: Iterable[Score]) -> None:
+        """One task and its scores. As in the counters, the latency of an answer that was taken over from an earlier
+        run, or that never came, counts nowhere."""
+        self._mean.add(task.score)
+        for score in scores:
+            self._evaluators.setdefault(score.evaluator, _EvaluatorTally()).add(score)
+        answered = task.outcome.decided or task.outcome is Outcome.UNSCORED
+        if answered and task.reused_from is None and task.latency is not None and math.isfinite(task.latency):
+            self._latencies.append(task.latency)
+        if self.repeats > 1:
+            count_repeat(self._cases, task.case_id, task.outcome)
+
+    def summary(self, counters: Counters) -> Summary:
+        """The summary of what was added, with the counters kept by the writer."""
+        latencies = sorted(self._latencies)
+        evaluators = tuple(
+            EvaluatorSummary(
+                name,
+                tally.values.result(),
+                rate_of(tally.passed, tally.passed + tally.failed),
+                tally.undecided,
+                tally.informative,
+            )
+            for name, tally in self._evaluators.items()
+        )
+        ks = (1, self.repeats) if self.repeats > 1 else ()
+        return Summary(
+            counters=counters,
+            pass_rate=rate_of(counters.passed, counters.decided),
+            mean=self._mean.result(),
+            evaluators=evaluators,
+            latency_mean=math.fsum(latencies) / len(latencies) if latencies else None,
+            latency_p50=percentile(latencies, 0.5),
+            latency_p95=percentile(latencies, 0.95),
+            repeats=tuple(summarise_repeats(self._cases.values(), k) for k in ks),
+        )
+
+
+def summarise(counters: Counters, tasks: Iterable[tuple[TaskRecord, Iterable[Score]]], *, repeats: int = 1) -> Summary:
+    """The summary of one request (or run) from its counters and its tasks with their scores."""
+    tally = Tally(repeats)
+    for task, scores in tasks:
+        tally.add(task, scores)
+    return tally.summary(counters)
+
+
+def decided_text(counters: Counters) -> str:
+    """ "3 of 4 decided, 6 total": what a pass rate is made of, and what it leaves out."""
+    return f"{counters.passed} of {counters.decided} decided, {counters.total} total"
+
+
+def total_of(parts: Iterable[Counters]) -> Counters:
+    """The counters of several requests added up."""
+    total = Counters()
+    for part in parts:
+        for each in fields(Counters):
+            setattr(total, each.name, getattr(total, each.name) + getattr(part, each.name))
+    return total
