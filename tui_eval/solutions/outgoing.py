@@ -1,0 +1,206 @@
+"""From rendered options to the request that is sent; the preview is made by the same code."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import httpx
+
+from tui_eval import __version__
+from tui_eval.domain import JsonValue, as_text
+from tui_eval.errors import SolutionError
+from tui_eval.net.trace import TraceContext
+
+USER_AGENT = f"tui-eval/{__version__}"
+ACCEPT = "application/json, text/event-stream;q=0.9, */*;q=0.8"
+NEW_EACH_TIME = "(new for each attempt)"
+
+# RFC 9110, section 7.6.1: these belong to the connection, which is not the user's. The length is what is sent.
+_OF_THE_CONNECTION = frozenset(
+    {
+        "connection",
+        "content-length",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_REFERENCE = re.compile(r"%24%7B([A-Za-z_][A-Za-z0-9_]*)%7D")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One request in plain parts. ``headers`` are in the order of sending, names in lower case. ``shown_body`` is how a
+    preview shows the body: its name (``body``, ``form``, ``text``) and value, None without one."""
+
+    method: str
+    url: str
+    headers: Mapping[str, Any]
+    content: bytes
+    shown_body: tuple[str, JsonValue] | None = None
+    problems: Sequence[str] = field(default=())
+
+    def preview(self) -> dict[str, Any]:
+        """What is sent, as JSON. A reference ``${NAME}`` in the address stays readable."""
+        url = _REFERENCE.sub(r"${\1}", self.url)
+        shown: dict[str, Any] = {"method": self.method, "url": url, "headers": dict(self.headers)}
+        if self.shown_body is not None:
+            shown[self.shown_body[0]] = self.shown_body[1]
+        return shown
+
+
+def outgoing(
+    method: str,
+    fields: Mapping[str, Any],
+    trace: TraceContext | None,
+    *,
+    json_body: bool,
+    own_headers: Mapping[str, Any] | None = None,
+    problems: Sequence[str] = (),
+) -> Outgoing:
+    """The request for rendered ``fields`` (``url``, ``headers``, ``params``, and ``body``, ``form`` or ``text``).
+
+    ``json_body`` says that ``body`` was given, so that a null in it is sent. ``own_headers`` are ours; the user's
+    replace them. A ``traceparent`` of the user stays; our ``baggage`` is added to theirs. Without a ``trace`` (in a
+    preview) a placeholder stands for its values. Never raises: what cannot be sent is in ``problems``, after those given.
+    """
+    found = list(problems)
+    content, content_type, shown_body = _content(fields, json_body, found)
+    headers: dict[str, Any] = {"accept": ACCEPT, "accept-encoding": "gzip, deflate", "user-agent": USER_AGENT}
+    if content_type:
+        headers["content-type"] = content_type
+    headers["traceparent"] = trace.traceparent if trace else NEW_EACH_TIME
+    headers.update(own_headers or {})
+    for name, value in (fields.get("headers") or {}).items():
+        lowered = str(name).lower()
+        if lowered not in _OF_THE_CONNECTION:
+            headers[lowered] = value
+    _add_baggage(headers, trace)
+    url = _with_params(as_text(fields.get("url", "")).strip(), fields.get("params") or {})
+    return Outgoing(method.upper(), url, headers, content, shown_body, tuple(found))
+
+
+def to_httpx(request: Outgoing) -> httpx.Request:
+    """The request as httpx has it. Raises SolutionError (``argument``) for what cannot be sent; values not shown."""
+    if request.problems:
+        raise SolutionError("argument", request.problems[0])
+    try:
+        url = httpx.URL(request.url)
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise SolutionError("argument", f"`url` is not a valid address{_url_reason(request.url)}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise SolutionError("argument", "`url` is not an http:// or https:// address with a host; check the template")
+    headers = [(name.encode("ascii", "replace"), _header_value(name, value)) for name, value in request.headers.items()]
+    if url.userinfo and "authorization" not in request.headers:
+        pair = f"{url.username}:{url.password}".encode()
+        headers.append((b"authorization", b"Basic " + base64.b64encode(pair)))
+    return httpx.Request(request.method, url, headers=headers, content=request.content or None)
+
+
+def host_of(url: str) -> str | None:
+    """``host[:port]`` in lower case, the port left out when it is the scheme's own; None without one."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host or parts.scheme.lower() not in _DEFAULT_PORTS:
+        return None
+    host = f"[{host}]" if ":" in host else host.rstrip(".")
+    return host if port is None or port == _DEFAULT_PORTS[parts.scheme.lower()] else f"{host}:{port}"
+
+
+def pairs_of(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names and values of a query or form: a list repeats its name, null leaves it out, a truth value is ``true`` or
+    ``false``, an object is its JSON."""
+    pairs = []
+    for name, value in fields.items():
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                pairs.append((str(name), as_text(item)))
+    return pairs
+
+
+def to_json_bytes(value: JsonValue) -> bytes:
+    """``value`` as JSON in UTF-8, characters as they are. Raises ValueError for what JSON does not have."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair: only an escape can carry it
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def _content(
+    fields: Mapping[str, Any], json_body: bool, problems: list[str]
+) -> tuple[bytes, str, tuple[str, JsonValue] | None]:
+    if json_body:
+        body = fields.get("body")
+        try:
+            return to_json_bytes(body), "application/json", ("body", body)
+        except (ValueError, TypeError, RecursionError) as error:
+            problems.append(f"`body` cannot be sent as JSON: {error}")
+            return b"", "application/json", ("body", body)
+    if fields.get("form") is not None:
+        form = urlencode(pairs_of(fields["form"]), errors="replace").encode("ascii")
+        return form, "application/x-www-form-urlencoded", ("form", dict(fields["form"]))
+    if fields.get("text") is not None:
+        text = as_text(fields["text"])
+        return text.encode("utf-8", "replace"), "text/plain; charset=utf-8", ("text", text)
+    return b"", "", None
+
+
+def _add_baggage(headers: dict[str, Any], trace: TraceContext | None) -> None:
+    """W3C Baggage: members separated by commas, values percent-encoded."""
+    if trace is None or not trace.baggage:
+        return
+    ours = ",".join(
+        f"{quote(str(name), safe='')}={quote(str(value), safe='-._~:/@+')}" for name, value in trace.baggage.items()
+    )
+    theirs = headers.get("baggage")
+    headers["baggage"] = f"{theirs},{ours}" if theirs else ours
+
+
+def _with_params(url: str, params: Mapping[str, Any]) -> str:
+    url = url.partition("#")[0]
+    query = urlencode(pairs_of(params), quote_via=quote, errors="replace")
+    if not query:
+        return url
+    if "?" not in url:
+        return f"{url}?{query}"
+    return url + query if url.endswith(("?", "&")) else f"{url}&{query}"
+
+
+def _header_value(name: str, value: Any) -> bytes:
+    if not _HEADER_NAME.fullmatch(name):
+        raise SolutionError("argument", f"`{name[:60]}` is not a possible name of a header")
+    if value is None or isinstance(value, list | dict):
+        raise SolutionError("argument", f"header `{name}` must be a text, not {as_text(type(value).__name__)}")
+    text = as_text(value).strip(" \t")
+    if _BAD_VALUE.search(text):
+        where = " at its end (a variable read from a file?)" if not _BAD_VALUE.search(text.rstrip("\r\n")) else ""
+        raise SolutionError("argument", f"header `{name}` has a line break or control character in its value{where}")
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        reason = "has a character in its value that a header cannot carry (only Latin-1 can be sent)"
+        raise SolutionError("argument", f"header `{name}` {reason}") from None
+
+
+def _url_reason(url: str) -> str:
+    if len(url) > 65536:
+        return ": it is too long"
+    if re.search(r"[\x00-\x20\x7f]", url):
+        return ": it has a control character or space; use `| urlencode` on data in it"
+    return "; check the host and the port"

@@ -1,0 +1,92 @@
+"""JSON from outside, read strictly (RFC 8259) and safely, with errors in words.
+
+``json.loads`` takes NaN, Infinity and 1e999 (which nothing after us could store), raises RecursionError for deep nesting,
+and gives half surrogates that cannot be written as UTF-8. Positions count characters from 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from tui_eval.domain import JsonValue
+
+
+class InvalidJson(ValueError):
+    """The text is not one JSON value. The message says what is wrong and at which character."""
+
+
+_WORDS = {
+    "Unterminated string starting at": "text not closed",
+    "Extra data": "extra data after the first value",
+    "Expecting value": "a value was expected",
+    "Expecting ',' delimiter": "a comma or a closing bracket was expected",
+    "Expecting ':' delimiter": "a colon was expected",
+    "Expecting property name enclosed in double quotes": "a key in double quotes was expected",
+    "Illegal trailing comma before end of object": "a comma before the closing bracket",
+    "Illegal trailing comma before end of array": "a comma before the closing bracket",
+    "Invalid control character at": "a control character inside a text",
+    "Invalid control character": "a control character inside a text",
+    "Invalid \\escape": "an unknown escape in a text",
+    "Invalid \\uXXXX escape": "a broken \\u escape in a text",
+}
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidJson(f"invalid JSON, {name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InvalidJson("invalid JSON, a number is too large")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+
+
+def parse_json(text: str) -> JsonValue:
+    """The one JSON value in ``text`` (a BOM before it is allowed). Raises :class:`InvalidJson`.
+
+    Halves of a surrogate pair are put together where both are there; a lone one becomes U+FFFD.
+    """
+    try:
+        value = _DECODER.decode(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        raise InvalidJson(_in_words(error)) from error
+    except InvalidJson:
+        raise
+    except RecursionError as error:
+        raise InvalidJson("invalid JSON, nested too deeply") from error
+    except ValueError as error:  # Python's limit on the digits of an integer
+        raise InvalidJson("invalid JSON, a number has too many digits") from error
+    return _mended(value) if _SURROGATE_ESCAPE.search(text) else value
+
+
+def _in_words(error: json.JSONDecodeError) -> str:
+    what = _WORDS.get(error.msg.partition(": ")[0], error.msg)
+    if error.pos >= len(error.doc.rstrip()) and error.msg == "Expecting value":
+        what = "it ends where a value was expected,"
+    return f"invalid JSON, {what} at character {error.pos}"
+
+
+def mend(text: str) -> str:
+    """``text`` as it can be written in UTF-8: surrogate halves joined, lone ones as U+FFFD."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return mend(value)
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {mend(key): _mended(item) for key, item in value.items()}
+    return value
