@@ -1,0 +1,155 @@
+"""A dataset as the rest of the program sees it: a stream of cases, a survey, pages for a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+
+from tui_eval.datasets import formats, inline, sampling
+from tui_eval.datasets.files import InputFile, open_input
+from tui_eval.datasets.identity import Built, ContentIds, build, build_generated
+from tui_eval.datasets.limits import Limits, limits_from
+from tui_eval.datasets.paging import Pages
+from tui_eval.datasets.rows import BEGIN, BadRow, Item, Place, Reading, refusal
+from tui_eval.datasets.scan import scan
+from tui_eval.datasets.survey import Survey
+from tui_eval.domain import Case
+from tui_eval.errors import DatasetError
+from tui_eval.spec.model import Dataset
+
+
+def open_dataset(spec: Dataset, folder: Path, *, environment: Mapping[str, str] | None = None) -> DatasetSource:
+    """The dataset that ``spec`` describes; a relative path starts at ``folder``. Reads no case yet.
+
+    ``environment`` (default: the process's) may raise the size limits, see ``limits``. Raises DatasetError when the
+    file is missing, is no regular file or cannot be read, and for settings that contradict each other.
+    """
+    limits = limits_from(os.environ if environment is None else environment)
+    if (spec.path is None) == (spec.cases is None):
+        what = "neither a path nor cases" if spec.path is None else "both a path and cases"
+        hint = "give `path` (a file) or `cases` (written in the plan)"
+        raise refusal(f"the dataset has {what}", "", path="dataset", hint=hint)
+    if spec.path is None:
+        formats.check_settings(spec, "", "inline")
+        return DatasetSource(spec, None, "inline", limits)
+    if not spec.path.strip():
+        raise refusal("the path is empty", "", path="dataset.path", hint="name a file")
+    path = folder / spec.path
+    file = open_input(path)
+    kind = spec.format or formats.format_of(path)
+    formats.check_settings(spec, file.name, kind)
+    return DatasetSource(spec.model_copy(update={"format": kind}), file, kind, limits)
+
+
+class DatasetSource:
+    """Cases in the order of the file. Each method makes its own pass; nothing is kept in memory but small indexes.
+
+    Every pass raises DatasetError when the file is no longer the one that was opened. Not for use by several threads
+    at once.
+    """
+
+    def __init__(self, spec: Dataset, file: InputFile | None, kind: str, limits: Limits) -> None:
+        self.spec = spec
+        self.format = kind
+        self._file = file
+        self._limits = limits
+        self._pages: Pages | None = None
+        self.id_column = spec.id
+        """The column of the ids, known after the first case; None: ids are made from the content."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None for cases written in the plan."""
+        return self._file.path if self._file else None
+
+    @property
+    def name(self) -> str:
+        """What faults call the file; empty for cases written in the plan."""
+        return self._file.name if self._file else ""
+
+    @property
+    def label(self) -> str:
+        """The dataset for lists: the path as written."""
+        return self.spec.path or "cases in the plan"
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, 0 for cases written in the plan."""
+        return self._file.size if self._file else 0
+
+    def cases(self) -> Iterator[Case]:
+        """Every well-formed case, before sampling. Broken records are left out and ids that occur twice are not looked
+        for: :meth:`check` does both. Raises DatasetError where the file cannot be read further."""
+        return (built for built in self.built(Reading()) if isinstance(built, Case))
+
+    def sampled(self) -> Iterator[Case]:
+        """The cases that take part: ``ids``, then ``where``, then ``limit`` (at random, but the same ones for the same
+        seed and content, when there is a ``seed``). Raises DatasetError, also when ``where`` fails on a case."""
+        sample = self.spec.sample
+        matches = sampling.matcher(sample, self.name)
+        if sample.limit == 0:
+            return iter(())
+        if sample.limit is None or sample.seed is None:
+            return islice(filter(matches, self.cases()), sample.limit)
+        lottery = sampling.Lottery(sample.limit, sample.seed)
+        for position, case in enumerate(self.cases()):
+            if matches(case):
+                lottery.enter(position, case.id)
+        return sampling.take(self.cases(), lottery.winners())
+
+    def scan(self) -> Survey:
+        """One whole look at everything, faults included. Never raises DatasetError: it is all in the survey."""
+        return scan(self)
+
+    def check(self) -> Survey:
+        """The survey of a dataset that can be used. Raises DatasetError with all faults; with ``skip_bad_lines`` broken
+        records are no faults but recorded in ``skipped_lines`` and ``notes``."""
+        survey = self.scan()
+        if survey.faults:
+            raise DatasetError(survey.faults)
+        return survey
+
+    def rows(self, start: int, count: int) -> list[Case]:
+        """The well-formed cases ``start`` (from 0) to ``start + count``, fewer at the end. Raises DatasetError."""
+        if self._pages is None:
+            self._pages = Pages(self)
+        return self._pages.rows(max(start, 0), max(count, 0))
+
+    def count(self) -> int:
+        """How many records the file has, broken ones too, counted as quickly as the format allows. DatasetError."""
+        if self._file is not None:
+            counting: Callable[..., int | None] | None = getattr(formats.reader(self.format), "count", None)
+            found = counting(self._file, self.spec, self._limits) if counting else None
+            if found is not None:
+                return found
+        return sum(1 for _ in self.items(Reading()))
+
+    def items(self, reading: Reading, start: Place = BEGIN) -> Iterator[Item]:
+        """The rows as they stand in the file, from a place that a row named."""
+        if self._file is None:
+            return inline.read(self.spec.cases or [])
+        return formats.reader(self.format).read(self._file, self.spec, self._limits, reading, start)
+
+    def built(self, reading: Reading) -> Iterator[Built]:
+        """One pass: cases with their ids, and what is broken."""
+        return self.identified(self.items(reading))
+
+    def identified(self, items: Iterator[Item]) -> Iterator[Built]:
+        """Rows made into cases. The column of the ids is that of the plan, else ``id`` when the first record has it;
+        else ids are made from the content."""
+        if self.spec.id is not None:
+            yield from build(items, self.spec.id, self.name)
+            return
+        for before, item in enumerate(items):
+            if isinstance(item, BadRow):
+                yield item
+                continue
+            self.id_column = "id" if "id" in item.columns else None
+            rows = chain([item], items)
+            if self.id_column is not None:
+                yield from build(rows, self.id_column, self.name, before)
+            else:
+                yield from build_generated(rows, ContentIds().next)
+            return
