@@ -5,14 +5,19 @@ All share :class:`EvaluatorOptions`. What a kind compares, and how, is written i
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from tui_eval.spec.marks import Address, Expression, Pattern, Resolved, Schema
 from tui_eval.spec.model import Strict
-from tui_eval.spec.solution_options import Tls
+from tui_eval.spec.solution_options import ProxyText, Tls
 
 NOT_GIVEN: Any = type("NotGiven", (), {"__repr__": lambda self: "not given"})()
+
+
+def _not_given() -> Any:
+    return NOT_GIVEN
 
 
 class EvaluatorOptions(Strict):
@@ -36,7 +41,9 @@ class Expecting(EvaluatorOptions):
     is a value like any other.
     """
 
-    expected: Any = Field(NOT_GIVEN, description="The expected value, the same for every case.")
+    expected: Annotated[Any, Resolved] = Field(
+        default_factory=_not_given, description="The expected value, the same for every case."
+    )
 
     @model_validator(mode="after")
     def _has_expected(self) -> Expecting:
@@ -72,7 +79,7 @@ class RegexOptions(EvaluatorOptions):
     """Python's ``re`` on the text form of the output, in a process that is killed after ``timeout_seconds``."""
 
     id: Literal["regex"] = "regex"
-    pattern: str
+    pattern: Annotated[str, Pattern, Resolved]
     match: Literal["search", "full"] = "search"
     ignore_case: bool = False
     multiline: bool = Field(False, description="^ and $ also match at line breaks.")
@@ -88,11 +95,15 @@ class JsonOptions(EvaluatorOptions):
     """
 
     id: Literal["json"] = "json"
-    json_schema: dict[str, Any] | bool | None = Field(
+    json_schema: Annotated[dict[str, Any] | bool | None, Schema, Resolved] = Field(
         None, alias="schema", description="JSON Schema (2020-12, unless `$schema` names another); nothing is fetched."
     )
-    equals: dict[str, Any] = Field(default_factory=dict, description="JMESPath -> the value it must have.")
-    expected: Any = Field(NOT_GIVEN, description="The whole value (or map expected_output).")
+    equals: Annotated[dict[str, Any], Expression, Resolved] = Field(
+        default_factory=dict, description="JMESPath -> the value it must have."
+    )
+    expected: Annotated[Any, Resolved] = Field(
+        default_factory=_not_given, description="The whole value (or map expected_output)."
+    )
     code_fence: bool = Field(False, description="Also read JSON inside one Markdown code fence.")
 
     @model_validator(mode="after")
@@ -141,7 +152,7 @@ class PythonEvaluatorOptions(EvaluatorOptions):
     threshold: float | None = Field(
         None, description="A number passes from here on. Without it a number is informative."
     )
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: Annotated[dict[str, Any], Resolved] = Field(default_factory=dict)
 
 
 class CommandEvaluatorOptions(EvaluatorOptions):
@@ -163,10 +174,10 @@ class JudgeOptions(EvaluatorOptions):
     """
 
     id: Literal["judge"] = "judge"
-    base_url: str
+    base_url: Annotated[str, Address]
     model: str
     api_key: str | None = None
-    rubric: str = Field(min_length=1)
+    rubric: Annotated[str, Resolved] = Field(min_length=1)
     answer_type: Literal["score", "yes_no"] = "score"
     range: tuple[float, float] = (0.0, 1.0)
     threshold: float | None = Field(
@@ -177,7 +188,7 @@ class JudgeOptions(EvaluatorOptions):
     max_retries: int = Field(2, ge=0, le=20)
     params: dict[str, Any] = Field(default_factory=dict, description="temperature, …")
     headers: dict[str, str] = Field(default_factory=dict)
-    proxy: str | None = None
+    proxy: ProxyText | None = None
     tls: Tls = Field(default_factory=Tls)
 
     @model_validator(mode="after")

@@ -6,16 +6,42 @@ Solutions and evaluators have a model a kind, in ``solution_options`` and ``eval
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from tui_eval.spec.marks import Expression, Pattern
 
 
 class Strict(BaseModel):
-    """The base of everything a user writes: unknown keys are refused, values never change."""
+    """The base of everything a user writes: unknown keys are refused, numbers are finite, values never change.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    A text that is a number is taken where a number is declared (``1e3`` is a text in a plan file); a truth value is not.
+    """
 
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_value_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        given = value.values() if isinstance(value, dict) else value if isinstance(value, list) else (value,)
+        if any(isinstance(item, bool) for item in given) and _only_numbers(cls, info.field_name or ""):
+            raise ValueError("must be a number, not true or false")
+        return value
+
+
+def _only_numbers(model: type[BaseModel], name: str) -> bool:
+    """True for a field that takes numbers and neither truth values nor anything at all."""
+    pending, found = [model.model_fields[name].annotation], set()
+    while pending:
+        annotation = pending.pop()
+        found.add(annotation)
+        pending.extend(get_args(annotation))
+    return bool(found & {int, float}) and not found & {bool, Any}
+
+
+_HOST = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -25,7 +51,9 @@ class Sample(Strict):
 
     limit: int | None = Field(None, ge=0, description="At most this many cases; 0 means none.")
     seed: int | None = Field(None, description="Choose the `limit` cases at random, the same ones for the same seed.")
-    where: str | None = Field(None, description="JMESPath over a case's columns; a case is taken when it is truthy.")
+    where: Annotated[str, Expression] | None = Field(
+        None, description="JMESPath over a case's columns; a case is taken when it is truthy."
+    )
     ids: list[str] | None = Field(None, description="Only these case ids; an id that is not there is a fault.")
 
 
@@ -41,7 +69,9 @@ class Dataset(Strict):
         None, description="Column with the case id. Default: `id` if there is one, else a content hash."
     )
     encoding: str = Field("utf-8", description="Text encoding of the file.")
-    records: str | None = Field(None, description="JMESPath to the list of cases inside a JSON or YAML document.")
+    records: Annotated[str, Expression] | None = Field(
+        None, description="JMESPath to the list of cases inside a JSON or YAML document."
+    )
     delimiter: str | None = Field(
         None, min_length=1, max_length=1, description="CSV delimiter. Default `,` (TSV: tab)."
     )
@@ -49,13 +79,19 @@ class Dataset(Strict):
     skip_bad_lines: bool = Field(False, description="Leave broken lines out (recorded in the run) instead of refusing.")
     sample: Sample = Field(default_factory=Sample)
 
+    @model_validator(mode="after")
+    def _one_source(self) -> Dataset:
+        if (self.path is None) == (self.cases is None):
+            raise ValueError("give either path (a file) or cases (a list in the plan)")
+        return self
+
 
 class Execution(Strict):
     """How the tasks of a request are executed. All times are in seconds; every limit is a total, not per read."""
 
     n_repeat: int = Field(1, ge=1, le=1000, description="Times each case is asked.")
     max_retries: int = Field(0, ge=0, le=100, description="Further attempts after a failed one.")
-    retry_pattern_list: list[str] = Field(
+    retry_pattern_list: Annotated[list[str], Pattern] = Field(
         default_factory=list,
         description="Regular expressions; an error whose kind or message matches is retried, whatever it is.",
     )
@@ -91,6 +127,14 @@ class Runtime(Strict):
     )
     results_dir: str | None = Field(None, description="Also write results as JSON lines below this folder.")
 
+    @field_validator("provider_limits", "qps")
+    @classmethod
+    def _hosts(cls, limits: dict[str, Any]) -> dict[str, Any]:
+        for host in limits:
+            if not _HOST.fullmatch(host):
+                raise ValueError(f"`{host}` is not a host: write api.example.com or 127.0.0.1:8000")
+        return {host.lower(): limit for host, limit in limits.items()}
+
 
 class Defaults(Strict):
     """Sections that every request starts from."""
@@ -115,8 +159,8 @@ class Request(Strict):
     tags: list[str] = Field(default_factory=list)
 
 
-class Plan(Strict):
-    """A plan: what one launch runs."""
+class PlanHead(Strict):
+    """The part of a plan that is about all requests."""
 
     version: Literal[1]
     name: str = Field(min_length=1, max_length=200)
@@ -124,4 +168,9 @@ class Plan(Strict):
     task_concurrency: int = Field(8, ge=1, le=4096, description="Tasks in flight over all requests.")
     runtime: Runtime = Field(default_factory=Runtime)
     tags: list[str] = Field(default_factory=list)
+
+
+class Plan(PlanHead):
+    """A plan: what one launch runs, the defaults merged into its requests."""
+
     requests: list[Request] = Field(min_length=1)

@@ -1,6 +1,6 @@
 """The options of each solution kind that ships: how the agent is called.
 
-A field marked :data:`Template` may hold ``{{ … }}`` and ``${NAME}`` in its strings, at any depth; it is rendered for
+A field marked ``Template`` may hold ``{{ … }}`` and ``${NAME}`` in its strings, at any depth; it is rendered for
 each case by ``templates``. Everything else is the same for all cases.
 """
 
@@ -10,15 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from tui_eval.spec.marks import Address, Expression, ProxyAddress, Template, TemplateMark
 from tui_eval.spec.model import Strict
 
-
-class TemplateMark:
-    """The marker behind :data:`Template`."""
-
-
-Template = TemplateMark()
-
+ExpressionText = Annotated[str, Expression]
+ProxyText = Annotated[str, ProxyAddress]
 TemplateText = Annotated[str, Template]
 TemplateMap = Annotated[dict[str, Any], Template]
 
@@ -39,7 +35,7 @@ class EndMarker(Strict):
 
     data: str | None = None
     event: str | None = None
-    field: str | None = Field(None, description="JMESPath on each event's JSON.")
+    field: ExpressionText | None = Field(None, description="JMESPath on each event's JSON.")
 
     @model_validator(mode="after")
     def _one(self) -> EndMarker:
@@ -52,7 +48,7 @@ class HttpOptions(Strict):
     """An agent behind an HTTP endpoint that answers with JSON, text or server-sent events."""
 
     type: Literal["http"] = "http"
-    url: TemplateText = Field(description="http:// or https:// address.")
+    url: Annotated[str, Template, Address] = Field(description="http:// or https:// address.")
     method: str = Field("POST", pattern=r"^[A-Za-z]+$")
     headers: Annotated[dict[str, str], Template] = Field(default_factory=dict)
     params: TemplateMap = Field(default_factory=dict, description="Added to the address's own query.")
@@ -60,14 +56,20 @@ class HttpOptions(Strict):
     form: TemplateMap | None = Field(None, description="Sent as application/x-www-form-urlencoded.")
     text: TemplateText | None = Field(None, description="Sent as it is (text/plain unless a header says otherwise).")
     response: Literal["auto", "json", "text", "sse"] = Field("auto", description="`auto` goes by the content type.")
-    output_extractor: str | None = Field(None, description="JMESPath to the output in a JSON body.")
-    chunk_extractor: str | None = Field(None, description="JMESPath to the text in each event's JSON; joined in order.")
-    usage_extractor: str | None = Field(None, description="JMESPath to an object with token counts, body or event.")
+    output_extractor: ExpressionText | None = Field(None, description="JMESPath to the output in a JSON body.")
+    chunk_extractor: ExpressionText | None = Field(
+        None, description="JMESPath to the text in each event's JSON; joined in order."
+    )
+    usage_extractor: ExpressionText | None = Field(
+        None, description="JMESPath to an object with token counts, body or event."
+    )
     end_marker: str | EndMarker | None = Field(None, description="A stream without it is incomplete. Text: event data.")
-    error_when: str | None = Field(None, description="JMESPath on the body or an event; truthy means the agent failed.")
+    error_when: ExpressionText | None = Field(
+        None, description="JMESPath on the body or an event; truthy means the agent failed."
+    )
     allow_null: bool = Field(False, description="Take null as an output instead of an error.")
     follow_redirects: bool = Field(True, description="For GET and HEAD only; others never follow.")
-    proxy: str | None = Field(None, description="Proxy address; `${NAME}` allowed.")
+    proxy: ProxyText | None = Field(None, description="Proxy address; `${NAME}` allowed.")
     tls: Tls = Field(default_factory=Tls)
     max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer answer is an error.")
 
@@ -83,7 +85,9 @@ class ChatOptions(Strict):
     """A model behind an OpenAI-compatible chat completions endpoint."""
 
     type: Literal["chat"] = "chat"
-    base_url: TemplateText = Field(description="Up to and with `/v1`; `/chat/completions` is added.")
+    base_url: Annotated[str, Template, Address] = Field(
+        description="Up to and with `/v1`; `/chat/completions` is added."
+    )
     model: TemplateText
     api_key: TemplateText | None = Field(None, description="Sent as a bearer token; write `${NAME}`.")
     system: TemplateText | None = None
@@ -94,7 +98,7 @@ class ChatOptions(Strict):
     params: TemplateMap = Field(default_factory=dict, description="temperature, max_tokens, tools, …")
     stream: bool = False
     headers: Annotated[dict[str, str], Template] = Field(default_factory=dict)
-    proxy: str | None = None
+    proxy: ProxyText | None = None
     tls: Tls = Field(default_factory=Tls)
     max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024)
 
@@ -123,7 +127,7 @@ class CommandOptions(Strict):
     env: Annotated[dict[str, str], Template] = Field(default_factory=dict, description="Added to our own environment.")
     cwd: TemplateText | None = Field(None, description="Default: the plan's folder.")
     output: Literal["stdout", "json", "stderr"] = Field("stdout", description="`json`: stdout is one JSON value.")
-    output_extractor: str | None = Field(None, description="JMESPath to the output, with `output: json`.")
+    output_extractor: ExpressionText | None = Field(None, description="JMESPath to the output, with `output: json`.")
     allow_null: bool = False
     strip_terminal_codes: bool = Field(True, description="Evaluators see the output without escape sequences.")
     drain_seconds: float = Field(0.5, ge=0, le=60, description="Wait for pipes held open after the program ended.")

@@ -1,0 +1,81 @@
+"""Marks on the fields of options models that say how the loader checks and uses them.
+
+A mark stands in an ``Annotated`` type: ``url: Annotated[str, Template]``. Third-party kinds may use them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+
+class TemplateMark:
+    """``{{ … }}`` and ``${NAME}`` in the field's strings, at any depth, are rendered for each case."""
+
+
+class ExpressionMark:
+    """A JMESPath expression (for a map: its keys are), compiled when the plan is loaded."""
+
+
+class PatternMark:
+    """A regular expression of Python's ``re`` (for a list: each item is), compiled when the plan is loaded."""
+
+
+class SchemaMark:
+    """A JSON Schema (draft 2020-12), checked when the plan is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressMark:
+    """A URL; ``schemes`` are the ones that can be used."""
+
+    schemes: tuple[str, ...] = ("http", "https")
+
+
+class ResolvedMark:
+    """``${NAME}`` is resolved when the plan is loaded; in other fields whoever uses them resolves it."""
+
+
+Template = TemplateMark()
+Expression = ExpressionMark()
+Pattern = PatternMark()
+Schema = SchemaMark()
+Address = AddressMark()
+ProxyAddress = AddressMark(("http", "https", "socks5", "socks5h"))
+Resolved = ResolvedMark()
+
+
+def marks(field: FieldInfo) -> list[Any]:
+    """Every mark of a field, also those inside ``… | None``."""
+    found = list(field.metadata)
+    pending = [field.annotation]
+    while pending:
+        annotation = pending.pop()
+        found.extend(getattr(annotation, "__metadata__", ()))
+        pending.extend(get_args(annotation))
+    return found
+
+
+def marked(model: type[BaseModel], mark: type) -> list[str]:
+    """Names of the fields that carry a mark of this class."""
+    return [name for name, field in model.model_fields.items() if any(isinstance(item, mark) for item in marks(field))]
+
+
+def mark_of(field: FieldInfo, mark: type) -> Any:
+    """The field's mark of this class, None when it has none."""
+    return next((item for item in marks(field) if isinstance(item, mark)), None)
+
+
+def marked_values(options: BaseModel, mark: type, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Path (in the words of the file) and value of every given field that carries the mark, in models inside too."""
+    for name, field in type(options).model_fields.items():
+        value = getattr(options, name)
+        here = (*path, field.alias or name)
+        if isinstance(value, BaseModel):
+            yield from marked_values(value, mark, here)
+        elif value is not None and mark_of(field, mark) is not None:
+            yield here, value
