@@ -50,7 +50,9 @@ def options_table(options: type[BaseModel], without: frozenset[str] = frozenset(
     for name, field in options.model_fields.items():
         key = field.alias or name
         if key not in without:
-            rows.append(f"| `{key}` | {_type(field.annotation)} | {_default(field)} | {_cell(field.description or '')} |")
+            rows.append(
+                f"| `{key}` | {_type(field.annotation)} | {_default(field)} | {_cell(field.description or '')} |"
+            )
     return "\n".join(rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +49,7 @@ def check(path: Path, overrides: Sequence[str] = (), environment: Mapping[str, s
     except SpecError as error:
         for fault in error.faults:
             checked.add(fault)
-        for fault in _dataset_faults(path, overrides, environment):
+        for fault in _dataset_faults(path, environment):
             checked.add(fault)
         return checked
     checked.preflight = report = check_plan(checked.loaded, environment)
@@ -58,3 +58,65 @@ def check(path: Path, overrides: Sequence[str] = (), environment: Mapping[str, s
     if checked.valid:
         _check_that_something_runs(checked, report)
     return checked
+
+
+def _check_that_something_runs(checked: Checked, report: Preflight) -> None:
+    """No case at all is a fault; no case for one of several requests is a warning."""
+    for entry in report.requests:
+        if entry.survey is not None and not entry.survey.selected:
+            checked.add(
+                Fault(
+                    f"0 of {entry.survey.count} cases selected: nothing to run",
+                    file=str(checked.path),
+                    path=f"requests.{entry.request.name}.dataset",
+                    hint="look at the dataset and its sample",
+                    warning=report.tasks > 0,
+                )
+            )
+
+
+def _dataset_faults(path: Path, environment: Mapping[str, str]) -> Iterator[Fault]:
+    """The faults of the datasets of a plan that has faults of its own, as far as their sections can be understood."""
+    from pydantic import ValidationError
+
+    from tui_eval.datasets import open_dataset
+    from tui_eval.errors import DatasetError
+    from tui_eval.spec.model import Dataset
+
+    seen: set[str] = set()
+    for section in _dataset_sections(path):
+        try:
+            dataset = Dataset.model_validate(section)
+        except ValidationError:
+            continue  # that is a fault of the plan, and was told
+        key = dataset.model_dump_json()
+        if key in seen:
+            continue
+        seen.add(key)
+        try:
+            open_dataset(dataset, path.absolute().parent, environment=environment).check()
+        except DatasetError as error:
+            yield from error.faults
+        except SpecError:
+            continue  # a reference that is not set, say: told as a fault of the plan
+
+
+def _dataset_sections(path: Path) -> Iterator[dict[str, object]]:
+    """The dataset section of each request, merged over the default one; nothing where the file is no plan at all."""
+    from tui_eval.spec.source import read_document
+
+    try:
+        data = read_document(path).data
+    except SpecError:
+        return
+    if not isinstance(data, dict):
+        return
+    defaults = data.get("defaults")
+    base = defaults.get("dataset") if isinstance(defaults, dict) else None
+    requests = data.get("requests")
+    for request in requests if isinstance(requests, list) else ():
+        own = request.get("dataset", {}) if isinstance(request, dict) else None
+        if isinstance(own, dict):
+            merged = {**(base if isinstance(base, dict) else {}), **own}
+            if merged and "use" not in merged:
+                yield merged

@@ -38,9 +38,7 @@ LONGEST_SECONDS = 600
 )
 @history_option
 @json_option
-def demo(
-    headless: bool, serve: bool, port: int, samples_to: Path | None, history: Path | None, as_json: bool
-) -> int:
+def demo(headless: bool, serve: bool, port: int, samples_to: Path | None, history: Path | None, as_json: bool) -> int:
     """Run the sample plan against an agent that comes with tui_eval.
 
     The agent listens on 127.0.0.1 only. It is wrong on purpose here and there, fails once, makes one caller wait and

@@ -88,7 +88,7 @@ def _previews(
 
 def _solution(loaded: LoadedPlan, request: LoadedRequest) -> Solution:
     """The solution as the engine makes it; making one opens nothing."""
-    from tui_eval.solutions.base import Solution, SolutionSetup
+    from tui_eval.solutions.base import SolutionSetup
     from tui_eval.spec.kinds import solution_kinds
     from tui_eval.spec.references import resolve
 

@@ -14,7 +14,7 @@ from tui_eval.cli.options import history_option, json_option
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, painted, tell
 
 if TYPE_CHECKING:
-    from tui_eval.store.reader import RunOverview
+    from tui_eval.store.run_queries import RunOverview
 
 STATES = (
     "planning",
@@ -31,7 +31,9 @@ STATES = (
 
 
 @click.command()
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many, newest first.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many, newest first."
+)
 @click.option("--name", help="Only runs whose plan name contains this.")
 @click.option("--tag", help="Only runs with this tag.")
 @click.option("--state", type=click.Choice(STATES), help="Only runs in this state.")

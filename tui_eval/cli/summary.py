@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from tui_eval.analysis.statistics import Mean, Rate
 from tui_eval.analysis.summary import Summary, Tally, total_of
 from tui_eval.cli.history import duration, local_time, took
-from tui_eval.cli.terminal import one_line, out, out_table, painted, safe
+from tui_eval.cli.terminal import one_line, out, out_table, outcome_word, painted, safe, speaks_utf8
+from tui_eval.domain import Outcome
+from tui_eval.reports.view import repeats_of
 from tui_eval.store.liveness import state_now
 
 if TYPE_CHECKING:
@@ -16,7 +20,18 @@ if TYPE_CHECKING:
     from tui_eval.store.records import Counters, RequestRecord, RunRecord
 
 BATCH = 500
+FAILURES = (Outcome.FAILED, Outcome.ERROR, Outcome.UNSCORED)
 GROUPS_SHOWN = 12
+
+
+Item = TypeVar("Item")
+
+
+def batches(items: Iterable[Item], size: int = BATCH) -> Iterator[list[Item]]:
+    """``items`` in lists of at most ``size``."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +46,11 @@ def summarise_run(stored: History, run: RunRecord) -> list[RequestSummary]:
     """Read every task of a run once. Memory grows by a few bytes a task."""
     found = []
     for request in stored.requests(run):
-        tally = Tally()
-        for tasks in batches(stored.iter_tasks(run, request=request.name), BATCH):
+        tally = Tally(repeats_of(run, request.name))
+        for tasks in batches(stored.iter_tasks(run, request=request.id)):
             scores = stored.scores_of([task.id for task in tasks])
             for task in tasks:
-                tally.add(
-                    scores.get(task.id, ()),
-                    score=task.score,
-                    latency=task.latency,
-                    case_id=task.case_id,
-                    repeat=task.repeat,
-                    outcome=task.outcome,
-                )
+                tally.add(task, scores.get(task.id, ()))
         found.append(RequestSummary(request, tally.summary(request.counters)))
     return found
 
@@ -55,7 +63,7 @@ def print_summary(stored: History, run: RunRecord, *, only: str | None = None) -
     _print_requests(requests)
     _print_evaluators(requests)
     _print_repeats(requests)
-    _print_failures(stored, run, only)
+    _print_failures(stored, run, requests)
 
 
 def print_head(run: RunRecord) -> None:
@@ -155,3 +163,27 @@ def _print_repeats(requests: list[RequestSummary]) -> None:
     if rows:
         out()
         out_table(["request", "k", "pass@k", "pass^k", "cases", "too few attempts"], rows, right=(1, 2, 3, 4, 5))
+
+
+def _print_failures(stored: History, run: RunRecord, summarised: list[RequestSummary]) -> None:
+    from tui_eval.analysis.failures import FailureGroup, add_failure, sorted_groups
+
+    requests = [one.request for one in summarised]
+    printed = False
+    for request in requests:
+        groups: dict[tuple[Outcome, str, str], FailureGroup] = {}
+        for task in stored.iter_tasks(run, request=request.id, outcomes=FAILURES):
+            add_failure(groups, task)
+        found = sorted_groups(groups)
+        if found and not printed:
+            out()
+            printed = True
+        for group in found[:GROUPS_SHOWN]:
+            times = "×" if speaks_utf8() else "x"
+            cases = ", ".join(one_line(case_id, 40) for case_id in group.case_ids)
+            more = ", …" if group.count > len(group.case_ids) else ""
+            label = f"{group.count} {times} {one_line(group.label, 160)}"
+            out(f"{outcome_word(group.outcome)}  {one_line(request.name, 40)}  {label}")
+            out(f"    {cases}{more}")
+        if len(found) > GROUPS_SHOWN:
+            out(f"    … and {len(found) - GROUPS_SHOWN} more kinds of failure in {one_line(request.name, 40)}")

@@ -37,6 +37,7 @@ def watch(run_id: str, interval: float, use_verdict: bool, history: Path | None,
     Reads only: ending it does not touch the run. Exit status 0 when the run has ended, 1 when its runner is gone.
     With --json: one JSON object a line.
     """
+    from tui_eval.analysis.summary import total_of
     from tui_eval.analysis.verdict import exit_code
     from tui_eval.store.liveness import state_now
     from tui_eval.store.records import RunState
@@ -47,8 +48,8 @@ def watch(run_id: str, interval: float, use_verdict: bool, history: Path | None,
         if state is RunState.INTERRUPTED:
             tell(f"the runner of {run.run_id} is gone; finish it with: tui-eval resume {run.run_id}")
             return 1
-        counters = [request.counters for request in stored.requests(run)]
-        return exit_code(state, counters) if use_verdict else 0
+        totals = total_of(request.counters for request in stored.requests(run))
+        return exit_code(state, totals) if use_verdict else 0
 
 
 def _follow(stored: History, run_id: str, interval: float, as_json: bool) -> RunRecord:

@@ -1,0 +1,220 @@
+"""``tui-eval show``: what a run came to, which tasks failed, and one case in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui_eval.cli.history import duration, opened
+from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.terminal import one_line, out, out_json, out_table, outcome_word
+from tui_eval.domain import Outcome
+from tui_eval.errors import UsageError
+
+if TYPE_CHECKING:
+    from tui_eval.store.reader import History
+    from tui_eval.store.records import RunRecord, TaskRecord
+
+
+def outcomes_in(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[Outcome, ...] | None:
+    """``failed,error`` as outcomes; ``left`` stands for queued and running."""
+    if value is None:
+        return None
+    found: list[Outcome] = []
+    for word in value.split(","):
+        name = word.strip().lower()
+        if name == "left":
+            found += [Outcome.QUEUED, Outcome.RUNNING]
+        elif name in list(Outcome):
+            found.append(Outcome(name))
+        else:
+            known = ", ".join([*Outcome, "left"])
+            raise click.BadParameter(f"`{word.strip()}` is no outcome; there are {known}", ctx=context, param=parameter)
+    return tuple(found)
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", default="last")
+@click.option("--request", "request_name", metavar="NAME", help="Only this request.")
+@click.option(
+    "--outcome",
+    "outcomes",
+    callback=outcomes_in,
+    metavar="LIST",
+    help="List the tasks with these outcomes: passed,failed,error,unscored,cancelled,left.",
+)
+@click.option("--case", "case_id", metavar="ID", help="Show this case in full: what was sent, received and judged.")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="List at most so many tasks.")
+@history_option
+@json_option
+def show(
+    run_id: str,
+    request_name: str | None,
+    outcomes: tuple[Outcome, ...] | None,
+    case_id: str | None,
+    limit: int,
+    history: Path | None,
+    as_json: bool,
+) -> None:
+    """Show RUN: counts, pass rates with their intervals, and failures grouped.
+
+    RUN is an id, the beginning of one, or `last`. With --outcome: one line a task; with --case: one case in full.
+    """
+    with opened(history) as stored:
+        run = stored.run(run_id)
+        request = request_of(stored, run, request_name)
+        if case_id is not None:
+            _show_case(stored, run, request, outcomes, case_id, as_json)
+        elif outcomes is not None:
+            _show_tasks(stored, run, request, outcomes, limit, as_json)
+        elif as_json:
+            out_json(run_json(stored, run, request_name))
+        else:
+            from tui_eval.cli.summary import print_summary
+
+            print_summary(stored, run, only=request_name)
+
+
+def request_of(stored: History, run: RunRecord, name: str | None) -> int | None:
+    """The key of a run's request by name, None for no name. Raises UsageError when there is no such request."""
+    from tui_eval.spec.nearest import suggestion
+
+    if name is None:
+        return None
+    keys = {request.name: request.id for request in stored.requests(run)}
+    if name not in keys:
+        hint = suggestion(name, keys, label="it has")
+        raise UsageError(f"run {run.run_id} has no request `{name}`" + (f"; {hint}" if hint else ""))
+    return keys[name]
+
+
+def run_json(stored: History, run: RunRecord, only: str | None = None) -> dict[str, Any]:
+    """A run's summary as JSON data: counts, rates with intervals, evaluators and failures, by request."""
+    from tui_eval.analysis.failures import group_failures
+    from tui_eval.cli.summary import FAILURES, summarise_run
+    from tui_eval.store.liveness import state_now
+
+    requests = []
+    for one in summarise_run(stored, run):
+        if only is not None and one.request.name != only:
+            continue
+        failures = group_failures(stored.iter_tasks(run, request=one.request.id, outcomes=FAILURES))
+        summary = asdict(one.summary)
+        counters = summary.pop("counters")
+        requests.append(
+            {
+                "name": one.request.name,
+                "state": one.request.state.value,
+                "error": one.request.error,
+                "solution": one.request.solution_type,
+                "dataset": one.request.dataset,
+                "counts": {**counters, "finished": one.request.counters.finished},
+                **summary,
+                "failures": [
+                    {
+                        "outcome": group.outcome.value,
+                        "error_kind": group.error_kind,
+                        "message": group.label,
+                        "count": group.count,
+                        "cases": group.case_ids,
+                    }
+                    for group in failures
+                ],
+            }
+        )
+    return {
+        "run_id": run.run_id,
+        "name": run.name,
+        "state": state_now(run).value,
+        "origin": run.origin,
+        "parent_run_id": run.parent_run_id,
+        "plan_path": run.plan_path,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "tags": run.tags,
+        "note": run.note,
+        "error": run.error,
+        "warnings": run.warnings,
+        "requests": requests,
+    }
+
+
+def _show_tasks(
+    stored: History,
+    run: RunRecord,
+    request: int | None,
+    outcomes: tuple[Outcome, ...],
+    limit: int,
+    as_json: bool,
+) -> None:
+    names = {request.id: request.name for request in stored.requests(run)}
+    tasks: list[TaskRecord] = []
+    more = 0
+    for task in stored.iter_tasks(run, request=request, outcomes=outcomes):
+        if len(tasks) < limit:
+            tasks.append(task)
+        else:
+            more += 1
+    if as_json:
+        out_json([task_json(task, names[task.request]) for task in tasks])
+        return
+    rows = [
+        [
+            outcome_word(task.outcome),
+            one_line(names[task.request], 24),
+            one_line(task.case_id, 32) + (f" #{task.repeat + 1}" if task.repeat else ""),
+            str(task.attempts),
+            duration(task.latency),
+            "-" if task.score is None else f"{task.score:.3g}",
+            one_line(task.message or task.output, 80),
+        ]
+        for task in tasks
+    ]
+    out_table(["outcome", "request", "case", "attempts", "took", "score", "why, or the output"], rows, right=(3, 4, 5))
+    out(f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}" + (f", {more} more (--limit)" if more else ""))
+
+
+def task_json(task: TaskRecord, request: str) -> dict[str, Any]:
+    """A task as JSON data, without the keys of the database."""
+    data = asdict(task)
+    for name in ("id", "run", "case_key"):
+        del data[name]
+    return {**data, "request": request, "outcome": task.outcome.value}
+
+
+def _show_case(
+    stored: History,
+    run: RunRecord,
+    request: int | None,
+    outcomes: tuple[Outcome, ...] | None,
+    case_id: str,
+    as_json: bool,
+) -> None:
+    from tui_eval.cli.case_detail import case_json, print_case
+
+    tasks = list(_tasks_of_case(stored, run, request, outcomes, case_id))
+    if not tasks:
+        from tui_eval.spec.nearest import suggestion
+
+        known = {task.case_id for task in stored.iter_tasks(run, request=request)}
+        hint = suggestion(case_id, known)
+        raise UsageError(f"run {run.run_id} has no task for the case `{case_id}`" + (f"; {hint}" if hint else ""))
+    names = {request.id: request.name for request in stored.requests(run)}
+    if as_json:
+        out_json([case_json(stored, task, names[task.request]) for task in tasks])
+        return
+    for task in tasks:
+        print_case(stored, task, names[task.request])
+
+
+def _tasks_of_case(
+    stored: History, run: RunRecord, request: int | None, outcomes: tuple[Outcome, ...] | None, case_id: str
+) -> Iterator[TaskRecord]:
+    for task in stored.iter_tasks(run, request=request, outcomes=outcomes, text=case_id):
+        if task.case_id == case_id:
+            yield task
