@@ -173,6 +173,7 @@ class TaskRecord:
     trace_id: str
     input_tokens: int | None
     output_tokens: int | None
+    cost: float | None = None
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ CREATE TABLE runs (
     origin        TEXT    NOT NULL,                 -- launch | rerun | import
     origin_detail TEXT    NOT NULL DEFAULT '{}',    -- JSON: what a re-run selected, what changed since
     parent_run_id TEXT,                             -- run_id of the run this one takes up (it may be gone)
-    plan          TEXT    NOT NULL,                 -- JSON: the resolved plan, ${NAME} still in place, credentials hidden
     plan_path     TEXT    NOT NULL DEFAULT '',
     folder        TEXT    NOT NULL,                 -- relative paths of the plan start here
     program       TEXT    NOT NULL,                 -- tui_eval version
@@ -24,8 +23,11 @@ CREATE TABLE runs (
     pid_started   TEXT    NOT NULL DEFAULT '',
     heartbeat_at  REAL,
     task_concurrency INTEGER NOT NULL DEFAULT 1,
-    pinned        INTEGER NOT NULL DEFAULT 0
+    pinned        INTEGER NOT NULL DEFAULT 0,
+    plan          TEXT    NOT NULL                  -- JSON: the resolved plan, ${NAME} still in place, credentials
+                                                    -- hidden; last, so that lists of runs need not read past it
 ) STRICT;
+CREATE INDEX runs_by_time ON runs (created_at, id);
 CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
 -- One row a request of a run, with its counters: lists and live screens never count tasks.
@@ -71,7 +73,7 @@ CREATE TABLE cases (
 
 CREATE TABLE tasks (
     id            INTEGER PRIMARY KEY,
-    run           INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    run           INTEGER NOT NULL,                 -- that of its request
     request       INTEGER NOT NULL REFERENCES requests (id) ON DELETE CASCADE,
     position      INTEGER NOT NULL,                 -- order of the task in its request, from 0
     case_key      INTEGER NOT NULL REFERENCES cases (id),
@@ -79,7 +81,7 @@ CREATE TABLE tasks (
     repeat        INTEGER NOT NULL,                 -- from 0
     line          INTEGER NOT NULL DEFAULT 0,       -- of the case in its file, from 1; 0 unknown
     work          TEXT    NOT NULL DEFAULT 'call',  -- call | score (the answer is kept, only judge it)
-    outcome       TEXT    NOT NULL DEFAULT 'queued',
+    outcome       TEXT    NOT NULL DEFAULT 'queued', -- final, or 'queued'; a queued one with a row in activity is running
     fingerprint   TEXT    NOT NULL DEFAULT '',      -- of the rendered request and the solution; '' when it could not be rendered
     evaluation_fingerprint TEXT NOT NULL DEFAULT '',-- of the evaluators and what they read of the case
     reused_from   TEXT,                             -- run_id the outcome was taken over from
@@ -94,11 +96,11 @@ CREATE TABLE tasks (
     trace_id      TEXT    NOT NULL DEFAULT '',
     input_tokens  INTEGER,
     output_tokens INTEGER,
+    cost          REAL,
     UNIQUE (request, case_id, repeat)
 ) STRICT;
 CREATE INDEX tasks_by_outcome ON tasks (request, outcome, position);
 CREATE INDEX tasks_by_position ON tasks (request, position);
-CREATE INDEX tasks_by_run ON tasks (run);
 CREATE INDEX tasks_by_case ON tasks (case_key);
 
 CREATE TABLE attempts (
@@ -111,12 +113,12 @@ CREATE TABLE attempts (
     message       TEXT    NOT NULL DEFAULT '',
     status_code   INTEGER,
     trace_id      TEXT    NOT NULL DEFAULT '',
-    payload       INTEGER REFERENCES payloads (id), -- what was sent and received
+    payload       INTEGER REFERENCES payloads (id), -- what was sent and received; runs that reuse an answer share the row
     UNIQUE (task, number)
 ) STRICT;
+CREATE INDEX attempts_by_payload ON attempts (payload) WHERE payload IS NOT NULL;
 
 CREATE TABLE scores (
-    id            INTEGER PRIMARY KEY,
     task          INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
     position      INTEGER NOT NULL,
     evaluator     TEXT    NOT NULL,
@@ -125,8 +127,8 @@ CREATE TABLE scores (
     reason        TEXT    NOT NULL DEFAULT '',
     error         TEXT    NOT NULL DEFAULT '',      -- why it did not decide
     detail        TEXT    NOT NULL DEFAULT '{}',
-    UNIQUE (task, position)
-) STRICT;
+    PRIMARY KEY (task, position)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE payloads (
     id            INTEGER PRIMARY KEY,

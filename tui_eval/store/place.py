@@ -1,0 +1,44 @@
+"""Where the history lies, and who may read it: file 0600, in a folder 0700 when we make it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tui_eval.errors import HistoryError
+
+VARIABLE = "TUI_EVAL_HISTORY"
+FILE_NAME = "history.db"
+
+
+def history_path(option: str | Path | None, environment: Mapping[str, str]) -> Path:
+    """The history file: ``option`` (``--history``), else ``TUI_EVAL_HISTORY``, else the user's data folder.
+
+    Absolute, ``~`` expanded; an empty option or variable counts as not given. Nothing is opened or made.
+    """
+    given = str(option or "") or environment.get(VARIABLE, "")
+    if given:
+        try:
+            return Path(given).expanduser().absolute()
+        except RuntimeError as error:
+            raise HistoryError(f"{given}: this place of the history cannot be found: {error}") from error
+    from platformdirs import user_data_path
+
+    return user_data_path("tui_eval") / FILE_NAME
+
+
+def prepare(path: Path) -> None:
+    """Make the folder (0700, parents too, existing ones untouched) and an empty file (0600) where there is none.
+
+    The -wal and -shm files get the mode of the file from SQLite. Raises HistoryError when that is not allowed.
+    """
+    try:
+        for folder in reversed([folder for folder in path.parents if not folder.exists()]):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise HistoryError(
+            f"{path}: the history cannot be made or written here: {error.strerror}. "
+            f"Use another place with --history or {VARIABLE}."
+        ) from error
