@@ -14,8 +14,8 @@ from tui_eval.spec.nearest import nearest
 _ANY = "*"
 _MAKERS = frozenset({"globals", "setattr", "exec", "vars"})
 _LOADED_FIRST = frozenset(sys.builtin_module_names) | frozenset(
-    "abc codecs collections contextlib copyreg encodings enum functools importlib io json keyword operator os re "
-    "reprlib site stat types typing warnings".split()
+    {"abc", "codecs", "collections", "contextlib", "copyreg", "encodings", "enum", "functools", "importlib", "io"}
+    | {"json", "keyword", "operator", "os", "re", "reprlib", "site", "stat", "types", "typing", "warnings"}
 )
 """Modules that every worker has loaded before it comes to the user's; a file of that name is never imported."""
 
