@@ -12,9 +12,9 @@ import pytest
 
 from tui_eval import __version__
 from tui_eval.cli.app import VERBS, command_line
-from tui_eval.cli.defects import write_report
 from tui_eval.cli.errors import EXIT_STATUSES, run_to_exit_status
 from tui_eval.cli.terminal import out
+from tui_eval.defects import write_report
 from tui_eval.errors import Fault, HistoryError, SpecError, TuiEvalError, UsageError
 
 HEAVY = ("textual", "httpx", "pydantic", "aiosqlite", "sqlite3", "jinja2", "jsonschema", "rapidfuzz", "asyncio")
