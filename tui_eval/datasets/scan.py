@@ -11,6 +11,7 @@ from tui_eval.datasets.rows import Reading, excerpt, refusal
 from tui_eval.datasets.survey import Columns, ContentHash, FaultList, Repeats, Skipped, Survey
 from tui_eval.domain import Case
 from tui_eval.errors import DatasetError
+from tui_eval.spec.model import Sample
 from tui_eval.spec.nearest import nearest
 
 if TYPE_CHECKING:
@@ -40,13 +41,14 @@ class _Scan:
     def __init__(self, source: DatasetSource) -> None:
         self.source = source
         self.sample = source.spec.sample
+        self.sampling = self.sample != Sample()
         self.reading = Reading()
         self.faults = FaultList()
         self.without_id = FaultList()
         self.skipped = Skipped()
         self.repeats = Repeats()
         self.columns = Columns()
-        self.all_columns = Columns()
+        self.all_columns = Columns() if self.sampling else self.columns
         self.content = ContentHash()
         self.count = 0
         self.selected = 0
@@ -135,7 +137,8 @@ class _Scan:
             self.generated = True
         else:
             self.repeats.add(case.id)
-        self.all_columns.add(case)
+        if self.sampling:
+            self.all_columns.add(case)
         if self.missing:
             self.missing.pop(case.id, None)
             if position < _COMPARED_IDS:

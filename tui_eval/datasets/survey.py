@@ -68,26 +68,39 @@ class FaultList:
 class Columns:
     """Names in the order first seen, and in how many cases each is."""
 
-    def __init__(self, header: Sequence[str] = ()) -> None:
-        self._counts: dict[str, int] = dict.fromkeys(header, 0)
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
         self._cases = 0
+        # Most cases have the columns of the one before: those are counted together.
+        self._alike: tuple[str, ...] = ()
+        self._alike_cases = 0
         self.overflow = False
 
     def add(self, case: Case) -> None:
-        self._cases += 1
-        counts = self._counts
-        for name in case.input:
+        names = tuple(case.input)
+        if names != self._alike:
+            self._settle()
+            self._alike = names
+        self._alike_cases += 1
+
+    def _settle(self) -> None:
+        counts, cases = self._counts, self._alike_cases
+        for name in self._alike if cases else ():
             if name in counts:
-                counts[name] += 1
+                counts[name] += cases
             elif len(counts) < MOST_COLUMNS:
-                counts[name] = 1
+                counts[name] = cases
             else:
                 self.overflow = True
+        self._cases += cases
+        self._alike_cases = 0
 
     def names(self) -> tuple[str, ...]:
+        self._settle()
         return tuple(self._counts)
 
     def partial(self) -> tuple[str, ...]:
+        self._settle()
         return tuple(name for name, count in self._counts.items() if count < self._cases)
 
 
