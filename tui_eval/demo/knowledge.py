@@ -79,7 +79,7 @@ ENTRIES = (
     Entry("difference", "What is 100 - 58?", "42"),
     Entry("difference-negative", "What is 3 - 8?", "-5"),
     Entry("product", "What is 6 * 7?", "42"),
-    Entry("product-large", "What is 123 * 456?", "56088", {"json": Quirk(says="56,081")}),
+    Entry("product-large", "What is 123 * 456?", "56088", {"json": Quirk(says="56081")}),
     Entry("product-zero", "What is 0 * 12345?", "0", {"sse": Quirk(fault="cut")}),
     Entry("boiling-point", "At how many degrees Celsius does water boil at sea level?", "100"),
     Entry(
