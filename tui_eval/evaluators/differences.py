@@ -23,7 +23,6 @@ EXPLAINED_LENGTH = 100_000
 """Texts longer than this are compared in full, but not searched for a likely cause of the difference."""
 
 _ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "absent"})()
-_UNPRINTABLE = re.compile(r"[\x7f-\xa0\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]")
 _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Path = tuple[Any, ...]
@@ -188,7 +187,13 @@ def _excerpt(text: str, start: int, ascii_only: bool, length: int = SIDE_LENGTH)
 
 
 def _visible(text: str) -> str:
-    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else _escaped(ord(character)) for character in text)
+
+
+def _escaped(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _cut(text: str, length: int) -> str:

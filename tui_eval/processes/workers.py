@@ -80,12 +80,10 @@ class WorkerPool:
             "environment": dict(environment or {}),
         }
         data = json.dumps(message, allow_nan=False).encode() + b"\n"
-        # A function of this package is imported on our own account; for a user's the limit counts from the start.
-        importing = START_SECONDS if function.startswith("tui_eval.") else 0.0
         async with self._free:
             worker = await self._worker(place)
             try:
-                reply = await worker.ask(data, timeout, importing)
+                reply = await worker.ask(function, data, timeout)
             finally:
                 if printed is not None:
                     printed(worker.printed())
@@ -149,6 +147,7 @@ class _Worker:
         self._unlogged = b""
         self._received = bytearray()
         self._scanned = 0
+        self._imported: set[str] = set()
         self._stderr = Tail(STDERR_KEPT, LARGEST_REPLY)
         # -P: this file's folder is no place to import from.
         argv = [sys.executable, "-P", str(PROGRAM)]
@@ -172,13 +171,17 @@ class _Worker:
         except WorkerTimeout:
             raise WorkerError(f"a worker process did not start within {START_SECONDS:g} s") from None
 
-    async def ask(self, message: bytes, timeout: float | None, importing: float) -> dict[str, Any]:
-        """The reply to one call; the worker is ended unless there is one. Times are in seconds; ``importing`` is how
-        long the import may take before ``timeout`` begins to count."""
+    async def ask(self, function: str, message: bytes, timeout: float | None) -> dict[str, Any]:
+        """The reply to one call of ``function``; the worker is ended unless there is one. ``timeout`` is in seconds."""
         self._stderr = Tail(STDERR_KEPT, LARGEST_REPLY)
         self._process.write(message)
-        reply = await self._reply(None if timeout is None else max(timeout, importing))
+        limit = timeout
+        if timeout is not None and function.startswith("tui_eval.") and function not in self._imported:
+            # A function of this package is imported on our own account; for a user's the limit counts from the start.
+            limit = max(timeout, START_SECONDS)
+        reply = await self._reply(limit)
         if "imported" in reply:
+            self._imported.add(function)
             reply = await self._reply(timeout)
         return reply
 

@@ -25,8 +25,6 @@ from tui_eval.reports.writing import json_text
 from tui_eval.spec.loading import safe_name
 from tui_eval.store.records import AttemptRecord, FinishedTask, RequestRecord, RunRecord, TaskRecord
 
-ENCODING: Any = {"encoding": "utf-8", "newline": "\n"}
-
 
 class DescribedTask(Protocol):
     """What is needed of the description of a task (see ``engine.data.TaskDescription``)."""
@@ -141,7 +139,7 @@ def _appending(path: Path) -> TextIO:
         with path.open("rb+") as existing:
             size = existing.seek(0, os.SEEK_END)
             existing.truncate(_end_of_lines(existing, size))
-    return path.open("a", **ENCODING)
+    return path.open("a", encoding="utf-8", newline="\n")
 
 
 def _end_of_lines(stream: Any, size: int) -> int:
@@ -160,7 +158,7 @@ def _end_of_lines(stream: Any, size: int) -> int:
 def _replace(path: Path, text: str) -> None:
     """Write a file in one step: a reader sees the old one or the new one, never half of it."""
     temporary = path.with_name(path.name + ".new")
-    with temporary.open("w", **ENCODING) as stream:
+    with temporary.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(text)
     temporary.replace(path)
 
