@@ -102,7 +102,7 @@ def error_message(error: TuiEvalError) -> str:
 
 
 def _report_defect(error: Exception) -> int:
-    from tui_eval.cli.defects import write_report
+    from tui_eval.defects import write_report
 
     place = write_report(error)
     where = f"The details are in {place}; please report it with that file." if place else "No report could be written."

@@ -10,29 +10,43 @@ import json
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
+from tui_eval import display
+from tui_eval.display import GLYPHS, UNSAFE, cell_width, safe
 from tui_eval.domain import JsonValue, Outcome
 from tui_eval.errors import TuiEvalError
 
-# Control characters but line feed and tab; format characters (bidirectional controls, zero-width, soft hyphen, tags);
-# line and paragraph separators; lone surrogates. Unicode categories Cc, Cf, Zl, Zp, Cs.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
+__all__ = [
+    "OutputFailed",
+    "StdoutClosed",
+    "cell_width",
+    "cut",
+    "flush",
+    "is_terminal",
+    "json_text",
+    "one_line",
+    "out",
+    "out_json",
+    "out_table",
+    "outcome_word",
+    "painted",
+    "prepare_streams",
+    "safe",
+    "speaks_utf8",
+    "tell",
+    "uses_colour",
+]
 
-GLYPHS = {
-    Outcome.PASSED: ("✓", "+", "32"),
-    Outcome.FAILED: ("✗", "x", "31"),
-    Outcome.ERROR: ("!", "!", "35"),
-    Outcome.UNSCORED: ("?", "?", "33"),
-    Outcome.CANCELLED: ("-", "-", "2"),
-    Outcome.QUEUED: ("·", ".", "2"),
-    Outcome.RUNNING: ("▸", ">", "36"),
+COLOURS = {
+    Outcome.PASSED: "32",
+    Outcome.FAILED: "31",
+    Outcome.ERROR: "35",
+    Outcome.UNSCORED: "33",
+    Outcome.CANCELLED: "2",
+    Outcome.QUEUED: "2",
+    Outcome.RUNNING: "36",
 }
 
 
@@ -49,52 +63,18 @@ class StdoutClosed(Exception):
     """Whoever read our standard output has enough of it (``head``): nothing is left to do, and nothing is wrong."""
 
 
-def safe(text: str) -> str:
-    """``text`` with everything invisible or commanding made visible (``\\x1b``, ``\\u202e``); line feeds and tabs stay."""
-    return _UNSAFE.sub(lambda found: _escape(found[0]), text)
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    if character == "\r":
-        return "\\r"
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
 def one_line(text: str, width: int | None = None) -> str:
-    """:func:`safe` text on one line, cut to ``width`` cells with an ellipsis."""
-    if width is not None and len(text) > 4 * width + 16:
-        text = text[: 4 * width + 16]  # enough to fill the cells; keeps a huge text cheap
-    flat = safe(text).replace("\n", "\\n").replace("\t", "\\t")
-    return flat if width is None else cut(flat, width)
-
-
-def cell_width(text: str) -> int:
-    """Terminal cells of a safe text: 2 for wide East Asian characters, 0 for combining marks, else 1."""
-    if text.isascii():
-        return len(text)
-    return sum(_character_width(character) for character in text)
-
-
-def _character_width(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    """:func:`tui_eval.display.one_line` with an ellipsis that standard output can show."""
+    return display.one_line(text, width, _ellipsis())
 
 
 def cut(text: str, width: int) -> str:
-    """``text`` in at most ``width`` cells; what is cut off is marked."""
-    if cell_width(text) <= width:
-        return text
-    mark = "…" if speaks_utf8() else "."
-    used = 0
-    for index, character in enumerate(text):
-        used += _character_width(character)
-        if used > width - 1:
-            return text[:index] + mark
-    return text
+    """:func:`tui_eval.display.cut` with an ellipsis that standard output can show."""
+    return display.cut(text, width, _ellipsis())
+
+
+def _ellipsis() -> str:
+    return "…" if speaks_utf8() else "."
 
 
 def speaks_utf8(stream: TextIO | None = None) -> bool:
@@ -120,8 +100,8 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def outcome_word(outcome: Outcome) -> str:
     """``✓ passed``: a glyph and the word, coloured where that is wanted. Colour never carries meaning alone."""
-    rich, plain, colour = GLYPHS[outcome]
-    return painted(f"{rich if speaks_utf8() else plain} {outcome.value}", colour)
+    usual, ascii_only = GLYPHS[outcome]
+    return painted(f"{usual if speaks_utf8() else ascii_only} {outcome.value}", COLOURS[outcome])
 
 
 def painted(text: str, code: str) -> str:
@@ -171,7 +151,7 @@ def out_json(value: JsonValue, *, indent: int | None = 2) -> None:
 def json_text(value: JsonValue, *, indent: int | None = None) -> str:
     text = json.dumps(value, ensure_ascii=not speaks_utf8(), indent=indent, allow_nan=False)
     # Line feeds and tabs inside JSON strings are escaped already; what is left and unsafe can only be in strings.
-    return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def out_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
