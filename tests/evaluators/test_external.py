@@ -74,8 +74,11 @@ def test_other_keys_of_a_verdict_are_kept() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [None, "yes", "true", [], [1], {}, {"reason": "x"}, {"score": "0.5"}, {"score": True}, {"passed": 1}]
-    + [{"passed": "yes"}, {"score": None}, float("inf"), float("nan"), 10**400, {"passed": True, "score": "high"}],
+    [
+        *(None, "yes", "true", [], [1], float("inf"), float("nan"), 10**400, {}, {"reason": "x"}),
+        *({"score": "0.5"}, {"score": True}, {"score": None}, {"passed": 1}, {"passed": "yes"}),
+        {"passed": True, "score": "high"},
+    ],
 )
 def test_what_is_no_verdict_is_never_guessed(value: Any) -> None:
     with pytest.raises(EvaluatorError):
@@ -83,8 +86,8 @@ def test_what_is_no_verdict_is_never_guessed(value: Any) -> None:
 
 
 class TestFunctions:
-    async def judge(self, setup: EvaluatorSetup, name: str, **options: Any) -> Score:
-        checked = PythonEvaluatorOptions(function=f"graders:{name}", **options)
+    async def judge(self, setup: EvaluatorSetup, function: str, **options: Any) -> Score:
+        checked = PythonEvaluatorOptions(function=f"graders:{function}", **options)
         return await PythonFunction(checked, setup).evaluate(SUBJECT)
 
     async def test_a_function_gets_the_variables_by_name_and_its_arguments(self, setup: EvaluatorSetup) -> None:
@@ -152,7 +155,7 @@ class TestPrograms:
         short = EvaluatorSetup(tmp_path, os.environ, timeout_seconds=0.3)
         with pytest.raises(EvaluatorError, match=r"evaluator timed out \(0\.3 s\)"):
             await self.judge(short, "sleep 60")
-        with pytest.raises(EvaluatorError, match="could not start.*no-such-program"):
+        with pytest.raises(EvaluatorError, match=r"could not start.*no-such-program"):
             await Program(CommandEvaluatorOptions(argv=["no-such-program"]), setup).evaluate(SUBJECT)
 
     async def test_references_are_filled_in_for_env_and_arguments(self, setup: EvaluatorSetup) -> None:

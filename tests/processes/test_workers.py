@@ -14,7 +14,7 @@ from tui_eval.errors import WorkerDied, WorkerError, WorkerRaised, WorkerTimeout
 from tui_eval.processes import groups
 from tui_eval.processes.workers import WorkerPool
 
-MODULE = '''
+MODULE = """
 import asyncio, os, subprocess, sys, time
 
 class Grader:
@@ -67,7 +67,7 @@ def stubborn(x):
     time.sleep(300)
 def env(x): return os.environ.get(x)
 not_callable = 3
-'''
+"""
 
 
 @pytest.fixture
