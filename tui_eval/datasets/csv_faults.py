@@ -92,7 +92,7 @@ def oversize(texts: Sequence[str], delimiter: str, line: int, header: Sequence[s
     at_least = "more than " if cell is cells[-1][1] else ""
     opened, column = _place(text, cell.start, line)
     message = f"column {index + 1}{name} has a cell of {at_least}{size} characters, beginning on line {opened}"
-    return f"{message}; at most {limit} are read for one row", column
+    return f"{message}; a row may have {limit}", column
 
 
 OVERSIZE_HINT = f"close its quotes, or raise the limit with the environment variable {RECORD_SETTING}"

@@ -83,7 +83,7 @@ class _Feed:
             self.bad = line
         self.texts.append(text)
         self.size += len(text)
-        if self.size > self._limit or (line.problem and not line.text):
+        if self.size > self._limit or line.cut:
             self.too_long = True
             raise StopIteration
         return text + self._separator if line.ended else text
@@ -187,7 +187,7 @@ class Table:
     def _too_long(self) -> DatasetError:
         line = self._line()
         message, column = csv_faults.oversize(self._feed.texts, self._delimiter, line, self._header, self._limit)
-        if self._feed.bad is not None and self._feed.bad.problem:
+        if self._feed.bad is not None and self._feed.bad.cut:
             message = f"{self._feed.bad.problem}; {message}"
         return refusal(message, self.name, line=line, column=column, hint=csv_faults.OVERSIZE_HINT)
 

@@ -54,7 +54,7 @@ class TextEncoding:
 
 class Line(NamedTuple):
     """One line without its LF. ``problem`` (with a ``hint``) says why ``text`` cannot be trusted; then it is good for
-    messages only. ``ended`` is False for a last line without a line break; ``offset`` is
+    messages only; ``cut``: it was too long and ``text`` is its beginning. ``ended`` is False for a last line without a line break; ``offset`` is
     :data:`~tui_eval.datasets.rows.UNKNOWN` when bytes cannot be counted."""
 
     number: int
@@ -63,6 +63,7 @@ class Line(NamedTuple):
     ended: bool
     problem: str = ""
     hint: str = ""
+    cut: bool = False
 
 
 def detect(file: InputFile, head: bytes, setting: str, reading: Reading) -> TextEncoding:
@@ -139,7 +140,8 @@ def _byte_lines(
     codec = encoding.codec
     for raw, size, ended in pieces:
         if size > limit:
-            yield Line(number, offset, raw.decode(codec, "ignore"), ended, _too_long(size, "bytes", limit), _LONG_HINT)
+            text = raw.decode(codec, "ignore")
+            yield Line(number, offset, text, ended, _too_long(size, "bytes", limit), _LONG_HINT, cut=True)
         else:
             try:
                 text = raw.decode(codec)
@@ -156,7 +158,7 @@ def _byte_lines(
 def _text_lines(texts: Iterator[str], separator: str, limit: int) -> Iterator[Line]:
     for number, (text, size, ended) in enumerate(_cut(texts, separator, limit), start=1):
         if size > limit:
-            yield Line(number, UNKNOWN, text, ended, _too_long(size, "characters", limit), _LONG_HINT)
+            yield Line(number, UNKNOWN, text, ended, _too_long(size, "characters", limit), _LONG_HINT, cut=True)
         else:
             yield Line(number, UNKNOWN, text, ended)
 

@@ -123,6 +123,7 @@ def _elements(text: Window, name: str, limits: Limits) -> Iterator[Item]:
         if not closed and not text.next_is(","):
             raise _broken(text, text.at, "expected `,` or `]` after an element", name)
         text.skip_blanks()
+    text.skip_blanks()
     if text.rest():
         hint = "one list holds all records; for one value a line set `format: jsonl`"
         raise _broken(text, text.at, "something follows after the end of the list", name, hint)

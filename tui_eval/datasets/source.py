@@ -27,10 +27,6 @@ def open_dataset(spec: Dataset, folder: Path, *, environment: Mapping[str, str] 
     file is missing, is no regular file or cannot be read, and for settings that contradict each other.
     """
     limits = limits_from(os.environ if environment is None else environment)
-    if (spec.path is None) == (spec.cases is None):
-        what = "neither a path nor cases" if spec.path is None else "both a path and cases"
-        hint = "give `path` (a file) or `cases` (written in the plan)"
-        raise refusal(f"the dataset has {what}", "", path="dataset", hint=hint)
     if spec.path is None:
         formats.check_settings(spec, "", "inline")
         return DatasetSource(spec, None, "inline", limits)
