@@ -51,7 +51,7 @@ def records(lines: Iterator[Line], name: str) -> Iterator[Item]:
     """One item for each line that is not blank."""
     decode = StrictDecoder().decode
     for line in lines:
-        number, offset, text, _, problem, hint = line
+        number, offset, text, _, problem, hint, _ = line
         if problem:
             yield bad_row(problem, name, line=number, hint=hint)
             continue
