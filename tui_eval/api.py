@@ -117,7 +117,7 @@ async def async_launch(
     )
     listener = _Callbacks(on_progress, on_request_finished)
     ended = await execute_job(job, listener=listener)
-    listener.ended(ended)
+    listener.run_ended(ended)
     return _result(ended, place)
 
 
@@ -222,7 +222,7 @@ class _Callbacks(Listener):
         if self._on_request_finished is not None:
             self._on_request_finished(_request_outcome(request))
 
-    def ended(self, ended: Ended) -> None:
+    def run_ended(self, ended: Ended) -> None:
         self._tell("run_finished", status=_status(ended.run.state))
 
     def _tell(

@@ -29,7 +29,7 @@ class Job:
 
     ``action`` is ``launch`` (needs ``plan``: a path or the plan's data), ``rerun`` (needs ``parent`` and
     ``selection``) or ``resume``. ``run_id`` is the run that is made, or finished. ``history`` is the file's path.
-    ``selection`` has the keys of :class:`~tui_eval.analysis.selection.Selection`.
+    ``selection`` has the keys of :class:`~tui_eval.analysis.selection.Action`.
     """
 
     action: str

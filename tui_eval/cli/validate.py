@@ -35,6 +35,18 @@ def validate(plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool)
     return 0 if all(one.valid for one in checked) else 2
 
 
+def dry_run(plan: Path, overrides: tuple[str, ...], as_json: bool) -> int:
+    """What ``run --dry-run`` does: the same checks and words as ``validate``, with the run's own overrides."""
+    from tui_eval.cli.checking import check
+
+    checked = check(plan, overrides)
+    if as_json:
+        out_json(_as_json(checked))
+    else:
+        _tell_about(checked)
+    return 0 if checked.valid else 2
+
+
 def _tell_about(checked: Checked) -> None:
     for fault in checked.faults:
         tell(str(fault))

@@ -53,6 +53,8 @@ class Listener:
 
     def trouble(self, message: str) -> None: ...
 
+    def ended(self) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -66,11 +68,12 @@ class Ended:
 
     @property
     def exit_status(self) -> int:
+        from tui_eval.analysis.summary import total_of
         from tui_eval.analysis.verdict import exit_code
 
         return exit_code(
             self.run.state,
-            [request.counters for request in self.requests],
+            total_of(request.counters for request in self.requests),
             signal=self.signal,
             history_failed=self.history_failed,
         )
@@ -152,6 +155,7 @@ class Execution:
         requests = list(self._requests.values())
         if self._results is not None:
             self._results.close(run, requests)
+        self._listener.ended()
         return Ended(run, requests, signal=self.stopped_by, history_failed=self._writer.failed)
 
     def interrupt(self, number: int) -> None:

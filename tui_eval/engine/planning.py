@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_eval import __version__
-from tui_eval.analysis.selection import OldTask, PlannedTask, Selection, select_tasks
+from tui_eval.analysis.selection import Action, Decision, OldTask, PlannedTask, Selection, select
 from tui_eval.domain import Case, Outcome
 from tui_eval.engine.preflight import Preflight, RequestPreflight
 from tui_eval.errors import NothingToRun, TemplateError
@@ -64,13 +64,31 @@ async def plan_launch(loaded: LoadedPlan, preflight: Preflight, writer: HistoryW
     return Planned(run, requests)
 
 
+async def plan_rest(
+    loaded: LoadedPlan, preflight: Preflight, run: RunRecord, history: History, writer: HistoryWriter
+) -> None:
+    """Write what is missing of a launch whose runner was killed while it wrote the tasks; nothing had been called."""
+    requests = history.requests(run) or await _add_requests(writer, run, loaded, preflight)
+    for record, entry in zip(requests, preflight.requests, strict=True):
+        assert entry.source is not None
+        there = {(task.case_id, task.repeat) for task in history.iter_tasks(run, request=record.id)}
+        missing = (
+            task
+            for task in _new_tasks(entry.request, record.id, entry.source.sampled())
+            if (task.case_id, task.repeat) not in there
+        )
+        for batch in _batches(missing):
+            await writer.add_tasks(batch)
+    await writer.flush()
+
+
 async def plan_rerun(
     loaded: LoadedPlan,
     preflight: Preflight | None,
     parent: RunRecord,
     history: History,
     writer: HistoryWriter,
-    selection: Selection,
+    action: Action,
     options: RunOptions,
 ) -> Planned:
     """Write a run that takes up ``parent``: selected tasks queued, the others taken over with their results.
@@ -78,42 +96,85 @@ async def plan_rerun(
     ``preflight`` has today's datasets; None means the cases as they are stored with the parent.
     """
     old_requests = {request.name: request for request in history.requests(parent)}
-    chosen = []
-    for loaded_request in loaded.requests:
-        old = list(_old_tasks(history, parent, old_requests[loaded_request.name]))
-        new = list(_planned(loaded_request, _cases(history, parent, loaded_request, preflight)))
-        chosen.append((loaded_request, new, select_tasks(old, [planned for planned, _ in new], selection)))
-    if not any(decision in ("call", "score") for _, _, found in chosen for decision in found.decisions):
+    chosen = [
+        _choose(
+            request, _cases(history, parent, request, preflight), history, parent, old_requests[request.name], action
+        )
+        for request in loaded.requests
+    ]
+    if not any(chosen_request.work for chosen_request in chosen):
         raise NothingToRun(f"run {parent.run_id}: nothing matches what was asked to run again")
     run = _run_record(loaded, options)
-    for loaded_request, _, found in chosen:
-        run.warnings += [f"{loaded_request.name}: {line}" for line in found.told()]
+    for chosen_request in chosen:
+        run.warnings += [f"{chosen_request.request.name}: {line}" for line in told(chosen_request.selection)]
     requests = await _write_run(writer, run, loaded, preflight)
-    for record, (loaded_request, new, found) in zip(requests, chosen, strict=True):
-        await _write_selection(writer, run, record, parent, loaded_request, new, found)
+    for record, chosen_request in zip(requests, chosen, strict=True):
+        await _write_selection(writer, run, record, parent, chosen_request)
     await writer.flush()
     return Planned(run, requests)
 
 
-async def _write_selection(
-    writer: HistoryWriter,
-    run: RunRecord,
-    record: RequestRecord,
-    parent: RunRecord,
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """One request of a re-run: today's cases in order, the decision for each task, and the old tasks' keys."""
+
+    request: LoadedRequest
+    cases: list[Case]
+    selection: Selection
+    old_keys: dict[tuple[str, int], int]
+
+    @property
+    def work(self) -> int:
+        return self.selection.count(Decision.CALL) + self.selection.count(Decision.SCORE)
+
+
+def _choose(
     request: LoadedRequest,
-    new: list[tuple[PlannedTask, Case]],
-    found: Any,
+    cases: Iterable[Case],
+    history: History,
+    parent: RunRecord,
+    old_request: RequestRecord,
+    action: Action,
+) -> _Chosen:
+    old_keys: dict[tuple[str, int], int] = {}
+    planned = list(_planned(request, cases))
+    selection = select(_old_tasks(history, parent, old_request, old_keys), [task for task, _ in planned], action)
+    return _Chosen(request, [case for _, case in planned], selection, old_keys)
+
+
+def told(selection: Selection) -> list[str]:
+    """What the user should know of a selection, one line each."""
+    lines = []
+    for keys, text in (
+        (selection.changed, "changed since that run"),
+        (selection.changed_expected, "with another expected value or other evaluators since that run"),
+        (selection.removed, "no longer in the dataset"),
+        (selection.new, "new since that run (left out unless asked for)"),
+    ):
+        if keys:
+            names = list(dict.fromkeys(case_id for case_id, _ in keys))
+            more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+            lines.append(f"{len(names)} {'case' if len(names) == 1 else 'cases'} {text}: {', '.join(names[:10])}{more}")
+    if selection.unknown_cases:
+        lines.append(f"not in the dataset: {', '.join(selection.unknown_cases)}")
+    return lines
+
+
+async def _write_selection(
+    writer: HistoryWriter, run: RunRecord, record: RequestRecord, parent: RunRecord, chosen: _Chosen
 ) -> None:
     calls: list[NewTask] = []
     kept: list[TakeOver] = []
     position = 0
-    for (planned, case), decision in zip(new, found.decisions, strict=True):
-        if decision == "leave_out":
+    for decided, case in zip(chosen.selection.decisions, chosen.cases, strict=True):
+        planned = decided.task
+        if decided.decision is Decision.LEAVE_OUT:
             continue
-        if decision == "call":
+        if decided.decision is Decision.CALL:
             calls.append(_new_task(record.id, position, planned, case))
         else:
-            kept.append(_take_over(position, planned, case, found.old[planned.key], decision, parent.run_id))
+            old_task = chosen.old_keys[planned.case_id, planned.repeat]
+            kept.append(_take_over(old_task, position, planned, case, decided.decision))
         position += 1
     for batch in _batches(calls):
         await writer.add_tasks(batch)
@@ -121,17 +182,17 @@ async def _write_selection(
         await writer.take_over(run.id, record.id, taken)
 
 
-def _take_over(
-    position: int, planned: PlannedTask, case: Case, old: OldTask, decision: str, parent_run_id: str
-) -> TakeOver:
+def _take_over(old_task: int, position: int, planned: PlannedTask, case: Case, decision: Decision) -> TakeOver:
+    """A result that is reused keeps the case it was made from; one that is judged again gets today's expected value."""
+    if decision is Decision.REUSE:
+        return TakeOver(old_task, position)
     return TakeOver(
-        old_task=old.task,
-        position=position,
-        work="score" if decision == "score" else "call",
-        keep_outcome=decision == "reuse",
-        reused_from=parent_run_id,
-        case_input=dict(case.input) if decision == "score" else None,
-        evaluation_fingerprint=planned.evaluation_fingerprint if decision == "score" else None,
+        old_task,
+        position,
+        work="score",
+        case_input=dict(case.input),
+        line=case.line,
+        evaluation_fingerprint=planned.evaluation_fingerprint,
     )
 
 
@@ -162,6 +223,12 @@ async def _write_run(
     writer: HistoryWriter, run: RunRecord, loaded: LoadedPlan, preflight: Preflight | None
 ) -> list[RequestRecord]:
     await writer.create_run(run)
+    return await _add_requests(writer, run, loaded, preflight)
+
+
+async def _add_requests(
+    writer: HistoryWriter, run: RunRecord, loaded: LoadedPlan, preflight: Preflight | None
+) -> list[RequestRecord]:
     entries: list[RequestPreflight | None] = list(preflight.requests) if preflight else [None] * len(loaded.requests)
     requests = [
         RequestRecord(
@@ -218,11 +285,14 @@ def _new_task(request: int, position: int, planned: PlannedTask, case: Case) -> 
     )
 
 
-def _old_tasks(history: History, parent: RunRecord, request: RequestRecord) -> Iterator[OldTask]:
-    answered = history.answered(request)
+def _old_tasks(
+    history: History, parent: RunRecord, request: RequestRecord, keys: dict[tuple[str, int], int]
+) -> Iterator[OldTask]:
+    """The tasks of a request as the earlier run left them; their keys are put into ``keys``."""
+    answered = history.answered(request.id)
     for task in history.iter_tasks(parent, request=request.name):
+        keys[task.case_id, task.repeat] = task.id
         yield OldTask(
-            task=task.id,
             case_id=task.case_id,
             repeat=task.repeat,
             outcome=task.outcome if task.outcome.final else Outcome.QUEUED,

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_eval.analysis.selection import Selection
-from tui_eval.engine.planning import Planned, RunOptions, plan_launch, plan_rerun
-from tui_eval.engine.preflight import check_plan
+from tui_eval.analysis.selection import Action
+from tui_eval.engine.planning import Planned, RunOptions, plan_launch, plan_rerun, plan_rest
+from tui_eval.engine.preflight import Preflight, check_plan
 from tui_eval.engine.stored_plan import load_stored_plan
-from tui_eval.errors import SpecError, UsageError
+from tui_eval.errors import NothingToRun, SpecError, UsageError
 from tui_eval.spec.loading import load_plan
 from tui_eval.store.liveness import this_runner
 from tui_eval.store.reader import History
+from tui_eval.store.records import RunState
 from tui_eval.store.writer import HistoryWriter
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ async def _launch(job: Job, environment: Mapping[str, str], trouble: Callable[[s
     source = Path(job.plan) if isinstance(job.plan, str) else job.plan
     folder = Path(job.folder) if job.folder is not None else None
     loaded = load_plan(source, overrides=job.overrides, environment=environment, folder=folder)
-    preflight = check_plan(loaded, environment)
-    if preflight.faults:
-        raise SpecError(preflight.faults)
+    preflight = _checked(loaded, environment)
     options = RunOptions(job.run_id, tags=job.tags, note=job.note)
     async with _history(job, loaded, trouble) as (writer, history):
         yield Start(loaded, await plan_launch(loaded, preflight, writer, options), writer, history)
@@ -61,10 +60,8 @@ async def _rerun(job: Job, environment: Mapping[str, str], trouble: Callable[[st
     with History(Path(job.history)) as before:
         parent = before.run(job.parent or "last")
     loaded = load_stored_plan(parent, environment, job.overrides)
-    preflight = None if job.stored_cases else check_plan(loaded, environment)
-    if preflight is not None and preflight.faults:
-        raise SpecError(preflight.faults)
-    selection = Selection.from_json(job.selection)
+    preflight = None if job.stored_cases else _checked(loaded, environment)
+    action = Action(**{**job.selection, "cases": frozenset(job.selection.get("cases", ()))})
     options = RunOptions(
         job.run_id,
         tags=job.tags,
@@ -74,7 +71,7 @@ async def _rerun(job: Job, environment: Mapping[str, str], trouble: Callable[[st
         origin_detail={**job.selection, "stored_cases": job.stored_cases},
     )
     async with _history(job, loaded, trouble) as (writer, history):
-        planned = await plan_rerun(loaded, preflight, parent, history, writer, selection, options)
+        planned = await plan_rerun(loaded, preflight, parent, history, writer, action, options)
         yield Start(loaded, planned, writer, history)
 
 
@@ -82,11 +79,32 @@ async def _rerun(job: Job, environment: Mapping[str, str], trouble: Callable[[st
 async def _resume(job: Job, environment: Mapping[str, str], trouble: Callable[[str], None]) -> AsyncIterator[Start]:
     with History(Path(job.history)) as before:
         run = before.run(job.run_id)
+        counted = [request.counters for request in before.requests(run)]
+    half_planned = run.state is RunState.PLANNING
+    if half_planned and run.origin != "launch":
+        raise UsageError(
+            f"run {run.run_id} was ended while it was being prepared, before any call; run the same re-run again"
+        )
+    if not half_planned and not any(
+        counters.total - counters.finished + counters.cancelled + counters.unscored for counters in counted
+    ):
+        raise NothingToRun(f"run {run.run_id}: every task has its final outcome; nothing is left to finish")
     loaded = load_stored_plan(run, environment, job.overrides)
     async with _history(job, loaded, trouble) as (writer, history):
         run = await writer.adopt(run.run_id, this_runner())
+        if half_planned:
+            await plan_rest(loaded, _checked(loaded, environment), run, history, writer)
         await writer.requeue(run.id)
+        await writer.requeue_unscored(run.id)
         yield Start(loaded, Planned(run, history.requests(run)), writer, history)
+
+
+def _checked(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
+    """The preflight of a plan that can be run; raises SpecError with all faults otherwise."""
+    preflight = check_plan(loaded, environment)
+    if preflight.faults:
+        raise SpecError(preflight.faults)
+    return preflight
 
 
 @asynccontextmanager

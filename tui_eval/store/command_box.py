@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
+import os
+import socket
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -36,6 +39,15 @@ def give(path: Path, run_id: str, kind: str, arguments: Mapping[str, Any], given
             (run.id, kind, to_json(dict(arguments)), clean(given_by), time.time()),
         )
         return int(cursor.lastrowid or 0)
+
+
+def person() -> str:
+    """Who gives a command from this process: ``user@host pid``."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()} {os.getpid()}"
 
 
 def wait_taken(path: Path, command: int, timeout: float) -> str | None:

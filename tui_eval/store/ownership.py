@@ -71,6 +71,29 @@ def requeue(connection: sqlite3.Connection, run: int, outcomes: Sequence[str]) -
         ).rowcount
 
 
+def requeue_unscored(connection: sqlite3.Connection, run: int) -> int:
+    """Queue the tasks that have an answer but no verdict because an evaluator could not decide, to be judged again
+    without a call; how many."""
+    chosen = (
+        "outcome = 'unscored' AND request IN (SELECT id FROM requests WHERE run = ?) "
+        "AND EXISTS (SELECT 1 FROM scores WHERE scores.task = tasks.id AND scores.error <> '') "
+        "AND EXISTS (SELECT 1 FROM attempts WHERE attempts.task = tasks.id AND attempts.error_kind = '' "
+        "AND attempts.payload IS NOT NULL)"
+    )
+    with transaction(connection):
+        changed = connection.execute(
+            "UPDATE tasks SET outcome = 'queued', work = 'score', reused_from = NULL, started_at = NULL, "
+            f"finished_at = NULL, score = NULL, error_kind = '', message = '' WHERE {chosen}",
+            (run,),
+        ).rowcount
+        connection.execute(
+            "DELETE FROM scores WHERE task IN (SELECT id FROM tasks WHERE outcome = 'queued' AND work = 'score' "
+            "AND request IN (SELECT id FROM requests WHERE run = ?))",
+            (run,),
+        )
+        return changed
+
+
 def open_commands(connection: sqlite3.Connection, run: int) -> list[Command]:
     rows = connection.execute(
         "SELECT id, kind, arguments, given_by, given_at FROM commands WHERE run = ? AND taken_at IS NULL ORDER BY id",

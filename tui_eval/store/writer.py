@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -80,7 +81,9 @@ class HistoryWriter:
         ``secrets`` gets every text and JSON value about an answer before it is stored and gives it back with known
         secrets replaced; it runs in the writer's thread. ``on_trouble`` is called once per time of trouble.
         """
-        connection = Connection(lambda: open_for_writing(path, busy_seconds=busy_seconds), 64)
+        # Opened before aiosqlite gets it: where opening fails, that would leave a thread to end at its leisure.
+        opened = await asyncio.to_thread(open_for_writing, path, busy_seconds=busy_seconds, any_thread=True)
+        connection = Connection(lambda: opened, 64)
         await connection
         redact = None if secrets is _unchanged else secrets
         return cls(path, connection, BatchLoop(path, connection, redact, on_trouble, fallback_after))
@@ -162,6 +165,12 @@ class HistoryWriter:
         """Put tasks with these outcomes back into the queue; how many. Their attempts stay (later ones are numbered
         after them), and so do tasks that were taken over from another run."""
         number = await self._loop.do(ownership.requeue, run, [outcome.value for outcome in outcomes])
+        self._counters = await self._loop.do(ownership.recount, run)
+        return number
+
+    async def requeue_unscored(self, run: int) -> int:
+        """Queue what lacks a verdict only because an evaluator could not decide, to be judged again; how many."""
+        number = await self._loop.do(ownership.requeue_unscored, run)
         self._counters = await self._loop.do(ownership.recount, run)
         return number
 

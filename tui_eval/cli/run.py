@@ -1,0 +1,338 @@
+"""``tui-eval run``, ``rerun``, ``resume`` and ``cancel``: what makes a runner work, here or in a session of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tui_eval.cli.history import opened, place_of
+from tui_eval.cli.options import history_option, json_option, plan_argument, set_option
+from tui_eval.cli.terminal import out, out_json, tell
+from tui_eval.errors import UsageError
+
+if TYPE_CHECKING:
+    from tui_eval.engine.execution import Ended
+    from tui_eval.runner import Job
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def execution_options(command: Decorated) -> Decorated:
+    """What ``run``, ``rerun`` and ``resume`` have in common: where it is executed, what is said, how it is judged."""
+    for option in reversed(
+        (
+            click.option(
+                "--detach", is_flag=True, help="Execute in a session of its own; print the run id and return."
+            ),
+            click.option(
+                "--progress",
+                type=click.Choice(["auto", "plain", "none"]),
+                default="auto",
+                show_default=True,
+                help="Lines on standard error while it runs; `auto` says less when that is no terminal.",
+            ),
+            click.option(
+                "--min-pass-rate",
+                type=click.FloatRange(0, 1),
+                metavar="RATE",
+                help="Exit status 0 from this share of passed among decided tasks on (0 to 1).",
+            ),
+            click.option(
+                "--allow-errors", metavar="N|N%", help="Exit status 0 with so many tasks that got no verdict."
+            ),
+            history_option,
+            json_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def describing_options(command: Decorated) -> Decorated:
+    """What a new run can be given: ``--run-id``, ``--tag``, ``--note``, ``--results-dir``."""
+    for option in reversed(
+        (
+            click.option("--run-id", metavar="ID", help="Id of the new run. Default: time and a random part."),
+            click.option("--tag", "tags", multiple=True, metavar="TEXT", help="Tag of the run (repeatable)."),
+            click.option("--note", default="", metavar="TEXT", help="A note kept with the run."),
+            click.option(
+                "--results-dir",
+                type=click.Path(path_type=Path),
+                metavar="FOLDER",
+                help="Also write a line for every task and a summary below FOLDER.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@plan_argument
+@set_option
+@click.option("--task-concurrency", type=click.IntRange(1, 4096), help="Tasks in flight over all requests.")
+@click.option("--timeout-seconds", type=click.FloatRange(0, min_open=True), help="Limit of the whole run.")
+@click.option("--cleanup-grace-seconds", type=click.FloatRange(0), help="What tasks in flight get on a stop.")
+@click.option("--provider-limit", "limits", multiple=True, metavar="HOST=N", help="Most calls in flight (repeatable).")
+@click.option("--qps", "rates", multiple=True, metavar="HOST=X", help="Calls started a second (repeatable).")
+@click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, and stop.")
+@describing_options
+@execution_options
+def run(
+    plan: Path,
+    overrides: tuple[str, ...],
+    task_concurrency: int | None,
+    timeout_seconds: float | None,
+    cleanup_grace_seconds: float | None,
+    limits: tuple[str, ...],
+    rates: tuple[str, ...],
+    dry_run: bool,
+    run_id: str | None,
+    tags: tuple[str, ...],
+    note: str,
+    results_dir: Path | None,
+    **execution: Any,
+) -> int:
+    """Run PLAN and keep everything in the history.
+
+    All faults of the plan and its datasets are listed before the first call. Ctrl-C once stops it with everything
+    saved (`tui-eval resume` finishes it), twice at once.
+    """
+    settings = {
+        "task_concurrency": task_concurrency,
+        "runtime.timeout_seconds": timeout_seconds,
+        "runtime.cleanup_grace_seconds": cleanup_grace_seconds,
+        "runtime.provider_limits": _by_host("--provider-limit", limits, int),
+        "runtime.qps": _by_host("--qps", rates, float),
+    }
+    overrides = (*overrides, *(f"{key}={json.dumps(value)}" for key, value in settings.items() if value is not None))
+    if dry_run:
+        from tui_eval.cli.validate import dry_run as check_only
+
+        return check_only(plan, overrides, execution["as_json"])
+    from tui_eval.runner import Job, new_run_id
+
+    place = place_of(execution["history"])
+    job = Job(
+        "launch",
+        history=str(place.absolute()),
+        run_id=_checked_run_id(run_id) or new_run_id(),
+        plan=str(plan.absolute()),
+        overrides=overrides,
+        results_dir=str(results_dir.absolute()) if results_dir is not None else None,
+        tags=tags,
+        note=note,
+    )
+    return _execute(job, **execution)
+
+
+@click.command()
+@click.argument("run_id_before", metavar="[RUN]", default="last")
+@click.option("--failed", is_flag=True, help="What has no pass: failed verdicts and errors.")
+@click.option("--errors", is_flag=True, help="Errors only.")
+@click.option("--unscored", is_flag=True, help="What no evaluator decided; an answer that is there is judged again.")
+@click.option("--unfinished", is_flag=True, help="What was not finished or was cancelled (always included).")
+@click.option("--case", "cases", multiple=True, metavar="ID", help="This case, whatever it was (repeatable).")
+@click.option("--all", "everything", is_flag=True, help="Every task.")
+@click.option("--new", is_flag=True, help="Also the cases that the dataset did not have then.")
+@click.option("--stored-cases", is_flag=True, help="Use the cases as they were then, not today's dataset.")
+@set_option
+@describing_options
+@execution_options
+def rerun(
+    run_id_before: str,
+    failed: bool,
+    errors: bool,
+    unscored: bool,
+    unfinished: bool,
+    cases: tuple[str, ...],
+    everything: bool,
+    new: bool,
+    stored_cases: bool,
+    overrides: tuple[str, ...],
+    run_id: str | None,
+    tags: tuple[str, ...],
+    note: str,
+    results_dir: Path | None,
+    **execution: Any,
+) -> int:
+    """Run a part of RUN again, as a new run that takes everything else over. RUN is left as it is.
+
+    Answers that only lack a verdict are judged again without calling the agent. RUN is an id, the beginning of one,
+    or `last`.
+    """
+    from tui_eval.runner import Job, new_run_id
+
+    if not any((failed, errors, unscored, unfinished, cases, everything, new)):
+        raise UsageError(
+            "say what to run again: --failed, --errors, --unscored, --unfinished, --case ID, --new or --all"
+        )
+    with opened(execution["history"]) as stored:
+        parent = stored.run(run_id_before)
+    selection = {
+        "failed": failed,
+        "errors": errors,
+        "unscored": unscored,
+        "cases": list(cases),
+        "all": everything,
+        "new": new,
+    }
+    job = Job(
+        "rerun",
+        history=str(place_of(execution["history"]).absolute()),
+        run_id=_checked_run_id(run_id) or new_run_id(),
+        parent=parent.run_id,
+        selection=selection,
+        stored_cases=stored_cases,
+        overrides=overrides,
+        results_dir=str(results_dir.absolute()) if results_dir is not None else None,
+        tags=tags,
+        note=note,
+    )
+    return _execute(job, **execution)
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", default="last")
+@execution_options
+def resume(run_id: str, **execution: Any) -> int:
+    """Finish RUN: what was not run, was cancelled, or got no verdict because an evaluator could not decide.
+
+    It uses the cases as they are stored with the run. RUN is an id, the beginning of one, or `last`.
+    """
+    from tui_eval.runner import Job
+
+    with opened(execution["history"]) as stored:
+        found = stored.run(run_id).run_id
+    return _execute(Job("resume", history=str(place_of(execution["history"]).absolute()), run_id=found), **execution)
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", default="last")
+@click.option("--request", metavar="NAME", help="Only this request.")
+@click.option("--case", metavar="ID", help="Only this case (with --request when several requests have it).")
+@click.option("--drain", is_flag=True, help="Let the tasks in flight finish.")
+@click.option(
+    "--wait", type=click.FloatRange(0), default=10.0, show_default=True, help="Seconds to wait for the runner's answer."
+)
+@history_option
+def cancel(run_id: str, request: str | None, case: str | None, drain: bool, wait: float, history: Path | None) -> int:
+    """Ask the runner of RUN to stop it, or one request or case of it. What is cancelled can be resumed."""
+    from tui_eval.store.command_box import give, person, wait_taken
+
+    place = place_of(history)
+    with opened(history) as stored:
+        found = stored.run(run_id)
+        kind, arguments = "cancel_run", {"drain": drain}
+        if case is not None:
+            kind, arguments = "cancel_task", {"task": _one_task(stored, found, request, case)}
+        elif request is not None:
+            kind, arguments = "cancel_request", {"request": request, "drain": drain}
+    command = give(place, found.run_id, kind, arguments, person())
+    answer = wait_taken(place, command, wait)
+    if answer is None:
+        tell(f"the runner of {found.run_id} has not answered within {wait:g} s; is it alive? See: tui-eval doctor")
+        return 1
+    out(answer)
+    return 0
+
+
+def _one_task(stored: Any, run: Any, request: str | None, case: str) -> int:
+    found = [
+        task.id
+        for record in stored.requests(run)
+        if request in (None, record.name) and (task := stored.find_task(run, record.name, case)) is not None
+    ]
+    if len(found) != 1:
+        problem = "no request has" if not found else f"{len(found)} requests have"
+        raise UsageError(
+            f"run {run.run_id}: {problem} a case {case}" + ("" if not found else "; name one with --request")
+        )
+    return int(found[0])
+
+
+def _execute(
+    job: Job,
+    *,
+    detach: bool,
+    progress: str,
+    min_pass_rate: float | None,
+    allow_errors: str | None,
+    history: Path | None,
+    as_json: bool,
+) -> int:
+    """Start the job where it is wanted, follow it, print what it came to; the exit status."""
+    from tui_eval.analysis.verdict import parse_allowance
+
+    if allow_errors is not None:
+        parse_allowance(allow_errors, 0)
+    if detach:
+        from tui_eval.runner import start_detached
+
+        start_detached(job)
+        out_json({"run_id": job.run_id}) if as_json else out(job.run_id)
+        return 0
+    from tui_eval.cli.progress import listener_for
+    from tui_eval.runner import carry_out
+
+    ended = carry_out(job, listener_for(progress))
+    return _conclude(ended, history, min_pass_rate, allow_errors, as_json)
+
+
+def _conclude(
+    ended: Ended, history: Path | None, min_pass_rate: float | None, allow_errors: str | None, as_json: bool
+) -> int:
+    from tui_eval.analysis.summary import total_of
+    from tui_eval.analysis.verdict import run_verdict
+    from tui_eval.cli.summary import print_summary
+
+    verdict = run_verdict(
+        ended.run.state,
+        total_of(request.counters for request in ended.requests),
+        min_pass_rate=min_pass_rate,
+        allow_errors=allow_errors,
+        history_failed=ended.history_failed,
+        signal=ended.signal,
+    )
+    if as_json:
+        from tui_eval.cli.progress_line import progress_json
+
+        out_json(
+            progress_json(ended.run, ended.requests) | {"exit_code": verdict.code, "reasons": list(verdict.reasons)}
+        )
+    elif not ended.history_failed:
+        with opened(history) as stored:
+            print_summary(stored, stored.run(ended.run.run_id))
+    for reason in verdict.reasons:
+        tell(f"exit status {verdict.code}: {reason}")
+    if ended.signal is not None:
+        tell(f"everything finished so far is saved; go on with: tui-eval resume {ended.run.run_id}")
+    return verdict.code
+
+
+def _by_host(option: str, texts: tuple[str, ...], number: Callable[[str], float]) -> dict[str, float] | None:
+    found: dict[str, float] = {}
+    for text in texts:
+        host, _, value = text.rpartition("=")
+        try:
+            found[host] = number(value)
+        except ValueError:
+            host = ""
+        if not host:
+            raise UsageError(f"{option} {text}: expected HOST=NUMBER, as api.example.com=8")
+    return found or None
+
+
+def _checked_run_id(run_id: str | None) -> str | None:
+    """A run id is used in file names and on command lines."""
+    import re
+
+    if run_id is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", run_id):
+        raise UsageError(f"--run-id {run_id!r}: expected letters, digits, `.`, `_` and `-`, at most 80 of them")
+    if run_id == "last":
+        raise UsageError("--run-id last: `last` means the newest run")
+    return run_id
