@@ -73,7 +73,7 @@ class Watchdog:
             (os.POSIX_SPAWN_OPEN, 2, nowhere, os.O_WRONLY, 0),
         ]
         try:
-            self._pid = os.posix_spawn(sys.executable, arguments, {}, file_actions=actions)
+            self._pid = os.posix_spawn(sys.executable, arguments, os.environ, file_actions=actions)
         except OSError:
             os.close(write)
             raise
