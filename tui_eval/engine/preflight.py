@@ -117,7 +117,8 @@ def _check_machine(
     report: Preflight,
 ) -> None:
     """Programs, functions and hosts, of the solution and of the evaluators; third-party kinds tell nothing here."""
-    from tui_eval.solutions.command import check_command
+    from tui_eval.solutions.command import check_command, secret_in_argv_warning
+    from tui_eval.solutions.program_checks import check_program
     from tui_eval.solutions.python import check_function
     from tui_eval.spec.evaluator_options import CommandEvaluatorOptions, JudgeOptions, PythonEvaluatorOptions
     from tui_eval.spec.solution_options import ChatOptions, CommandOptions, HttpOptions, PythonOptions
@@ -134,6 +135,8 @@ def _check_machine(
         commands.append(solution.command if solution.command is not None else " ".join(solution.argv or ()))
         for message in check_command(solution, loaded.folder, environment):
             report.add(Fault(message, file=place, path=path))
+        if warning := secret_in_argv_warning(solution):
+            report.add(Fault(warning, file=place, path=path, warning=True))
     elif isinstance(solution, PythonOptions):
         functions.append(solution.function)
         for message in check_function(solution.function, solution.path, loaded.folder):
@@ -145,6 +148,8 @@ def _check_machine(
             hosts.append(host_of(options.base_url))
         elif isinstance(options, CommandEvaluatorOptions):
             commands.append(" ".join(options.argv))
+            for message in check_program(options.argv, options.cwd, options.env, loaded.folder, environment):
+                report.add(Fault(message, file=place, path=where))
         elif isinstance(options, PythonEvaluatorOptions):
             functions.append(options.function)
             for message in check_function(options.function, options.path, loaded.folder):
