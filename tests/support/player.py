@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import struct
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,11 +65,8 @@ class Player:
                 await writer.drain()
                 if not self.keep:
                     break
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the other side left, which is what many tests are about
         finally:
             self.closed += 1
-            writer.close()
 
     def _steps(self, path: str) -> list[dict[str, Any]]:
         steps = self.paths.get(path, [{"text": "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"}])
@@ -116,23 +114,41 @@ async def play(plan: str | Path | Mapping[str, Any]) -> AsyncIterator[Player]:
         path = path if path.is_absolute() else CASES / path
         plan = json.loads((path / "plan.json" if path.is_dir() else path).read_text())
     player = Player("", plan["paths"], bool(plan.get("keep")))
-    tasks: set[asyncio.Task[None]] = set()
+    async with listening(player._serve) as port:
+        player.base_url = f"http://127.0.0.1:{port}"
+        yield player
+
+
+@asynccontextmanager
+async def listening(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[int]:
+    """A server on a free port of 127.0.0.1 that gives each connection to ``serve``; at the end nothing of it is left."""
+    tasks: set[asyncio.Future[None]] = set()
+
+    async def connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the other side left
+        finally:
+            writer.transport.abort() if tls else writer.close()
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(player._serve(reader, writer))
+        task = asyncio.ensure_future(connection(reader, writer))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    player.base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
     try:
-        yield player
+        yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
         for task in list(tasks):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await server.wait_closed()
+        await asyncio.sleep(0)
 
 
 def answer(body: str | bytes, content_type: str = "application/json", status: str = "200 OK", headers: str = "") -> Any:

@@ -42,7 +42,7 @@ class ZlibDecoder:
         size = 0
         while data:
             if self._stream.eof:
-                if self._wbits != _GZIP or not data.startswith(b"\x1f\x8b"):
+                if self._wbits != _GZIP or not data.startswith(b"\x1f"):
                     break  # padding after the end; other programs ignore it as well
                 self._stream = zlib.decompressobj(self._wbits)
             piece = self._decompress(data, room + 1 - size)

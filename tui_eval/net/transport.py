@@ -192,6 +192,7 @@ class Transport:
     ) -> httpx.Response:
         link = self._open(origin)
         stands = False
+        socket: Any = None
         connect_by = None if connect is None else asyncio.get_running_loop().time() + connect
         first = min((limit for limit in (connect_by, deadline) if limit is not None), default=None)
         if on_phase is not None:
@@ -200,26 +201,28 @@ class Transport:
             async with asyncio.timeout_at(first) as timer:
 
                 async def watch(name: str, info: dict[str, Any]) -> None:
-                    nonlocal stands
+                    nonlocal stands, socket
+                    if name == "connection.connect_tcp.complete":
+                        socket = info["return_value"]
                     # The request to a proxy to open a tunnel is still part of connecting.
-                    if name != "http11.send_request_headers.started" or info["request"].method == b"CONNECT":
-                        return
-                    stands = True
-                    if not timer.expired():
-                        timer.reschedule(deadline)
-                    if on_phase is not None:
-                        on_phase("calling")
+                    elif name == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
+                        stands = True
+                        if not timer.expired():
+                            timer.reschedule(deadline)
+                        if on_phase is not None:
+                            on_phase("calling")
 
                 request.extensions = {**request.extensions, "trace": watch}
                 return self._answered(link, await link.transport.handle_async_request(request))
-        except TimeoutError:
+        except BaseException as error:
             await link.transport.aclose()
+            if socket is not None:
+                await socket.aclose()  # httpcore leaves it open when a TLS handshake is cancelled
+            if not isinstance(error, TimeoutError):
+                raise
             if stands or first != connect_by:
                 raise DeadlineExceeded(connected=stands) from None
             raise httpx.ConnectTimeout(f"no connection within {connect:g} s", request=request) from None
-        except BaseException:
-            await link.transport.aclose()
-            raise
         finally:
             request.extensions = {name: value for name, value in request.extensions.items() if name != "trace"}
 

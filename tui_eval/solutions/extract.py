@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -32,7 +32,7 @@ class Extractor:
         except JMESPathError as error:
             message = f"`{self.expression}` is not a JMESPath expression: {' '.join(str(error).split())}"
             raise SpecError([Fault(message, path=f"solution.{option}")]) from error
-        self._tree: Any = self._compiled.parsed
+        self._tree = cast(dict[str, Any], self._compiled.parsed)
         self._steps = _is_path(self._tree)
 
     def find(self, document: JsonValue, subject: str = "response") -> JsonValue | Missing:
