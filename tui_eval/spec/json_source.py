@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from json.decoder import scanstring
+from typing import Any
 
 from tui_eval.errors import Fault
 from tui_eval.spec.lines import Lines
@@ -16,6 +16,9 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"[^\s,:\[\]{}\"]{1,40}")
 _CONSTANTS = {"null": None, "true": True, "false": False}
 _LONGEST_NUMBER = 1000
+
+
+_SCAN_STRING: Any = json.JSONDecoder().parse_string  # type: ignore[attr-defined]
 
 
 class _Stop(Exception):
@@ -116,7 +119,7 @@ class _Reader:
     def _string(self) -> str:
         start = self.at
         try:
-            text, self.at = scanstring(self.text, start + 1, True)
+            text, self.at = _SCAN_STRING(self.text, start + 1, True)
         except json.JSONDecodeError as error:
             self.stop(f"the text that starts here: {error.msg}", min(error.pos, len(self.text)))
             raise AssertionError from error

@@ -7,12 +7,15 @@ A kind that ships is one line below. A third party adds one through an entry poi
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
+from functools import cache, cached_property
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from pydantic import BaseModel
+
+from tui_eval.errors import Fault, SpecError
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +62,61 @@ def load(reference: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-@cache
-def solution_kinds() -> dict[str, Kind]:
-    """Every solution kind by name: ours, then those of installed packages (which cannot replace ours)."""
-    return _with_entry_points("tui_eval.solutions", SOLUTIONS)
+class Kinds(Mapping[str, Kind]):
+    """Kinds by name: ours, then those of installed packages (which cannot replace ours).
+
+    Names are known without importing anything; a package's kind is imported when it is asked for, and
+    :class:`~tui_eval.errors.SpecError` says which package is at fault when that fails.
+    """
+
+    def __init__(self, group: str, own: Mapping[str, Kind]) -> None:
+        self._group = group
+        self._own = own
+        self._loaded: dict[str, Kind] = {}
+
+    @cached_property
+    def _points(self) -> dict[str, EntryPoint]:
+        found = sorted(entry_points(group=self._group), key=lambda point: (point.name, point.value), reverse=True)
+        return {point.name: point for point in found}
+
+    def __getitem__(self, name: str) -> Kind:
+        if name in self._own:
+            return self._own[name]
+        if name not in self._loaded:
+            self._loaded[name] = _kind_behind(self._points[name])
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._points
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from (name for name in self._points if name not in self._own)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _kind_behind(point: EntryPoint) -> Kind:
+    package = point.dist.name if point.dist is not None else point.value
+    try:
+        kind = point.load()
+        if not isinstance(kind, Kind):
+            raise TypeError(f"{point.value} is a {type(kind).__name__}, not a tui_eval.spec.kinds.Kind")
+        kind.options_model()
+    except Exception as error:  # whatever a package does when it is imported, it must not end us
+        message = f"the kind `{point.name}` of the package {package} cannot be loaded: {type(error).__name__}: {error}"
+        raise SpecError([Fault(message, hint=f"repair or remove the package {package}")]) from error
+    return kind
 
 
 @cache
-def evaluator_kinds() -> dict[str, Kind]:
-    """Every evaluator kind by name: ours, then those of installed packages (which cannot replace ours)."""
-    return _with_entry_points("tui_eval.evaluators", EVALUATORS)
+def solution_kinds() -> Mapping[str, Kind]:
+    """Every solution kind by name."""
+    return Kinds("tui_eval.solutions", SOLUTIONS)
 
 
-def _with_entry_points(group: str, own: dict[str, Kind]) -> dict[str, Kind]:
-    kinds = dict(own)
-    for point in entry_points(group=group):
-        if point.name not in kinds:
-            kinds[point.name] = cast(Kind, point.load())
-    return kinds
+@cache
+def evaluator_kinds() -> Mapping[str, Kind]:
+    """Every evaluator kind by name."""
+    return Kinds("tui_eval.evaluators", EVALUATORS)

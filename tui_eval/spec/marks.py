@@ -40,6 +40,10 @@ class ResolvedMark:
     """``${NAME}`` is resolved when the plan is loaded; in other fields whoever uses them resolves it."""
 
 
+class VerbatimMark:
+    """Handed on as typed: ``${NAME}`` in it is somebody else's (a shell's)."""
+
+
 Template = TemplateMark()
 Expression = ExpressionMark()
 Pattern = PatternMark()
@@ -47,6 +51,7 @@ Schema = SchemaMark()
 Address = AddressMark()
 ProxyAddress = AddressMark(("http", "https", "socks5", "socks5h"))
 Resolved = ResolvedMark()
+Verbatim = VerbatimMark()
 
 
 def marks(field: FieldInfo) -> list[Any]:

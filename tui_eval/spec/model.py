@@ -146,17 +146,22 @@ class Defaults(Strict):
     tags: list[str] | None = None
 
 
-class Request(Strict):
-    """One named evaluation: dataset x solution x evaluators x execution, after the defaults were merged in."""
+class RequestHead(Strict):
+    """What a request is called."""
 
     name: str = Field(min_length=1, max_length=200)
+    tags: list[str] = Field(default_factory=list)
+
+
+class Request(RequestHead):
+    """One named evaluation: dataset x solution x evaluators x execution, after the defaults were merged in."""
+
     dataset: Dataset
     solution: dict[str, Any] = Field(description="`type` and the options of that kind.")
     evaluators: list[dict[str, Any]] = Field(
         default_factory=list, description="Each: `id` and the options of that kind."
     )
     execution: Execution = Field(default_factory=lambda: Execution())
-    tags: list[str] = Field(default_factory=list)
 
 
 class PlanHead(Strict):

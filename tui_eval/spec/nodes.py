@@ -182,9 +182,20 @@ def with_value(node: Node | None, path: Sequence[Key], value: Node) -> Node:
 
 
 def _with_item(node: Node, step: Key, rest: Sequence[Key], value: Node) -> Node:
-    size = len(node.value)
-    if not str(step).isdecimal() or int(step) >= size:
-        raise LookupError(f"`{dotted(node.place.path)}` has {size} items, 0 to {size - 1}: there is no `{step}`")
     items = list(node.value)
-    items[int(step)] = with_value(items[int(step)], rest, value)
+    named = [at for at, item in enumerate(items) if str(step) in _names_of(item)]
+    if len(named) == 1:
+        index = named[0]
+    elif str(step).isdecimal() and int(step) < len(items):
+        index = int(step)
+    else:
+        where = dotted(node.place.path)
+        raise LookupError(f"`{where}` has {len(items)} items, counted from 0: there is no single `{step}`")
+    items[index] = with_value(items[index], rest, value)
     return replace(node, value=items)
+
+
+def _names_of(item: Node) -> set[Any]:
+    """What an item of a list may be called: its ``name``, else its ``id``."""
+    name = item.get("name") or item.get("id")
+    return {name.value} if name is not None and isinstance(name.value, str) else set()

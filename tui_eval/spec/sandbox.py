@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, nodes, pass_context
-from jinja2.defaults import DEFAULT_FILTERS
+from jinja2.filters import FILTERS as DEFAULT_FILTERS
 from jinja2.lexer import Lexer
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -124,9 +124,9 @@ def _concat(values: Iterable[Any]) -> str:
 
 
 def _replace(text: Any, old: Any, new: Any, count: int | None = None) -> str:
-    text, old, new = text_of(text), text_of(old), text_of(new)
-    _check_size(len(text) + text.count(old) * len(new))
-    return text.replace(old, new, -1 if count is None else count)
+    within, removed, put = text_of(text), text_of(old), text_of(new)
+    _check_size(len(within) + within.count(removed) * len(put))
+    return within.replace(removed, put, -1 if count is None else count)
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
@@ -340,7 +340,7 @@ class _Rewrite(NodeTransformer):
         return node
 
 
-def _filter(name: str, argument: nodes.Expr, line: int) -> nodes.Filter:
+def _filter(name: str, argument: Any, line: int) -> nodes.Filter:
     return nodes.Filter(argument, name, [], [], None, None, lineno=line)
 
 

@@ -55,19 +55,12 @@ def surprise(typed: str) -> str | None:
     if typed.lower() in _OLD_BOOLEANS:
         return f"write {'true' if typed.lower() in ('yes', 'on', 'y') else 'false'} for the truth value"
     if len(typed) <= 40 and _LOOKS_LIKE_A_NUMBER.fullmatch(typed):
-        try:
-            number = float(typed)
-        except ValueError:
-            return "write it in decimal digits for a number"
-        if math.isfinite(number) and typed.lstrip("+-")[:2].rstrip("0123456789") in ("", ".") and not _is_code(typed):
+        digits = typed.replace("_", "")
+        number = math.nan if digits[:2] in ("0x", "0o", "0b") else float(digits)
+        if math.isfinite(number):
             return f"write {_shortest(number)} for the number"
         return "write it in decimal digits for a number"
     return None
-
-
-def _is_code(typed: str) -> bool:
-    """Digits with a leading zero: a code more often than a number."""
-    return len(typed) > 1 and typed.startswith("0") and typed.isdecimal()
 
 
 def _shortest(number: float) -> str:

@@ -78,7 +78,8 @@ class Secrets:
         while pending:  # not recursive: what an agent sends may be nested deeply
             target, key, item = pending.pop()
             if isinstance(item, dict):
-                target[key] = copy = {}
+                copy: dict[Any, Any] = {}
+                target[key] = copy
                 for name, child in item.items():
                     redacted = self.redact(name) if isinstance(name, str) else name
                     copy[redacted] = None

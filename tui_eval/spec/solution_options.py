@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from tui_eval.spec.marks import Address, Expression, ProxyAddress, Template, TemplateMark
+from tui_eval.spec.marks import Address, Expression, ProxyAddress, Template, Verbatim
 from tui_eval.spec.model import Strict
 
 ExpressionText = Annotated[str, Expression]
@@ -117,7 +117,7 @@ class CommandOptions(Strict):
     type: Literal["command"] = "command"
     argv: Annotated[list[str] | None, Template] = Field(None, description="Program and arguments; no shell sees them.")
     shell: bool = Field(False, description="Run `command` with /bin/sh instead of `argv`.")
-    command: str | None = Field(
+    command: Annotated[str, Verbatim] | None = Field(
         None, description="Shell text, only with `shell: true`; holds no templates (use env or stdin)."
     )
     stdin: Literal["none", "text", "json"] = Field(

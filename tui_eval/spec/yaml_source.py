@@ -111,7 +111,7 @@ class _Composer:
                 self._stop(event, "a second document starts here", "one file holds one document: remove the `---`")
 
     def _place(self, event: yaml.Event) -> Place:
-        return self.lines.place(event.start_mark.index, self._path())
+        return self.lines.place(_offset(event), self._path())
 
     def _path(self) -> Path:
         if not self.stack:
@@ -181,7 +181,7 @@ class _Composer:
         self.stack.append(_Frame(Node({} if is_map else [], self._place(event)), event.anchor))
 
     def _refuse_collection_as_key(self, event: yaml.Event) -> None:
-        start: int = event.start_mark.index
+        start = _offset(event)
         # `{{ x }}` is read as a map whose key is a map: the inner brace stands right behind the outer one.
         for at in (start - 1, start):
             match = _TEMPLATE.match(self.lines.text, max(at, 0))
@@ -204,7 +204,7 @@ class _Composer:
         self._put(frame.node, frame.anchor, frame.weight, frame.height)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
-        name: str = event.anchor
+        name = str(event.anchor)
         if self._key_expected():
             self._stop(event, f"a key must be text, not the alias `*{name}`", f'quote it: "*{name}"')
         known = self.anchors.get(name)
@@ -246,6 +246,11 @@ class _Composer:
             self.faults.append(node.place.fault("`<<` needs a map, or a list of maps", "`<<: *name`"))
         else:
             frame.merges.extend((source, node.place) for source in sources)
+
+
+def _offset(event: yaml.Event) -> int:
+    mark: Any = event.start_mark
+    return int(mark.index)
 
 
 def _syntax_fault(error: yaml.YAMLError, lines: Lines) -> Fault:

@@ -1,0 +1,340 @@
+"""A plan file -> a plan that can be run, or every reason why not, each with file, line, column and key path.
+
+Loading reads the plan and the saved files it uses, nothing else: no dataset is opened, no program is looked for, no
+agent is called, and no package is imported but that of a kind the plan names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from tui_eval.errors import Fault, SpecError
+from tui_eval.spec import foreign, kinds
+from tui_eval.spec.credentials import hide_plan
+from tui_eval.spec.findings import Findings
+from tui_eval.spec.model import Dataset, Defaults, Execution, Plan, PlanHead, Request
+from tui_eval.spec.names import safe_name
+from tui_eval.spec.nodes import Node, Place, merge, node_of
+from tui_eval.spec.nodes import Path as KeyPath
+from tui_eval.spec.overrides import Override, apply_overrides, parse_overrides
+from tui_eval.spec.requests import ADVICE, LoadedEvaluator, LoadedRequest, RequestReader
+from tui_eval.spec.secrets import SHORTEST, Secrets
+from tui_eval.spec.sections import SavedFiles, merge_dataset, merge_solution
+from tui_eval.spec.source import compose, read_text
+from tui_eval.spec.validation import check_keys, known_keys, validated
+
+__all__ = ["LoadedEvaluator", "LoadedPlan", "LoadedRequest", "load_plan", "safe_name"]
+
+_TOP = [*known_keys(PlanHead), "defaults", "requests"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPlan:
+    """A plan that can be run.
+
+    ``folder`` (absolute) is where relative paths start. ``stored`` is the resolved plan as JSON data fit for the
+    history: defaults and saved files merged in, ``${NAME}`` in place, typed credentials hidden; it loads again as a
+    plan. ``resolved`` is the same with typed credentials (memory only), ``source_text`` the file as typed (memory
+    only too). ``secrets`` knows every value to keep out of what is written.
+    """
+
+    plan: Plan = field(repr=False)
+    path: Path | None
+    folder: Path
+    requests: tuple[LoadedRequest, ...]
+    warnings: tuple[Fault, ...]
+    secrets: Secrets
+    stored: dict[str, Any] = field(repr=False)
+    resolved: dict[str, Any] = field(repr=False)
+    source_text: str = field(repr=False, default="")
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    root: Node | None
+    file: str
+    path: Path | None
+    folder: Path
+    text: str
+    faults: list[Fault]
+
+
+def load_plan(
+    source: Path | str | Mapping[str, Any] | BaseModel,
+    *,
+    overrides: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    check_environment: bool = True,
+) -> LoadedPlan:
+    """Load a plan from a file (a path) or from data.
+
+    ``overrides`` are ``path=value`` texts (see ``overrides``). ``environment`` has the values of ``${NAME}``, by
+    default ours; with ``check_environment=False`` unset variables and hidden credentials are no faults (to look at a
+    plan, not to run it). ``folder`` is where relative paths start: the plan file's folder, or the current one for data.
+
+    Raises :class:`SpecError` with every fault at once.
+    """
+    opened = _open(source, folder)
+    findings = Findings()
+    findings.extend(opened.faults)
+    if opened.root is None:
+        raise SpecError(findings.faults(opened.file))
+    loader = _Loader(opened, findings, os.environ if environment is None else environment, check=check_environment)
+    loaded = loader.load(overrides)
+    if loaded is None:
+        raise SpecError(findings.faults(opened.file))
+    return loaded
+
+
+def _open(source: Path | str | Mapping[str, Any] | BaseModel, folder: Path | None) -> _Source:
+    if isinstance(source, BaseModel):
+        source = source.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if isinstance(source, Mapping):
+        base = Path(os.path.abspath(folder if folder is not None else Path.cwd()))
+        try:
+            return _Source(node_of(source, Place()), "", None, base, "", [])
+        except ValueError as error:
+            raise SpecError([Fault(str(error), hint="a plan is made of JSON values")]) from None
+    path, name = Path(source), str(source)
+    text = read_text(path, name)
+    root, faults = compose(text, name)
+    base = Path(os.path.abspath(folder if folder is not None else path.parent))
+    return _Source(root, name, path, base, text, faults)
+
+
+class _Loader:
+    def __init__(self, source: _Source, findings: Findings, environment: Mapping[str, str], *, check: bool) -> None:
+        self.source = source
+        self.findings = findings
+        self.environment = environment
+        self.saved = SavedFiles(source.folder, findings)
+        self.reader = RequestReader(findings, environment, check=check)
+
+    def load(self, overrides: Sequence[str]) -> LoadedPlan | None:
+        root = self.source.root
+        if root is None or not self._is_a_plan(root):
+            return None
+        names = [name for name in _request_names(root) if name is not None]
+        self.findings.name_path = _path_by_name(_request_names(root))
+        changes = parse_overrides(overrides, names, self.findings)
+        root = apply_overrides(root, [change for change in changes if change.request is None], self.findings)
+        check_keys(root, _TOP, self.findings, "a plan", ADVICE)
+        head = self._head(root)
+        defaults = self._defaults(root.get("defaults"))
+        read = [
+            self.reader.read(node, position)
+            for position, node in enumerate(self._merged_requests(root, defaults, changes))
+        ]
+        self._check_names(root)
+        if head is None or self.findings.has_faults:
+            return None
+        return self._loaded(head, [pair for pair in read if pair is not None])
+
+    def _loaded(self, head: PlanHead, pairs: list[tuple[LoadedRequest, Request]]) -> LoadedPlan:
+        given = {name: getattr(head, name) for name in head.model_fields_set}
+        plan = Plan(**given, requests=[request for _, request in pairs])
+        values = {name: self.environment[name] for name in self.reader.names if self.environment.get(name)}
+        secrets = Secrets(values, self.reader.typed)
+        for name in secrets.too_short:
+            self.findings.warn(
+                Place(self.source.file),
+                f"the value of `{name}` is shorter than {SHORTEST} characters: it is not searched for in outputs",
+                "it would blank ordinary text",
+            )
+        resolved = plan.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return LoadedPlan(
+            plan=plan,
+            path=self.source.path,
+            folder=self.source.folder,
+            requests=tuple(loaded for loaded, _ in pairs),
+            warnings=tuple(self.findings.warnings(self.source.file)),
+            secrets=secrets,
+            stored=hide_plan(resolved),
+            resolved=resolved,
+            source_text=self.source.text,
+        )
+
+    def _is_a_plan(self, root: Node) -> bool:
+        """False, with a fault, for what is something else altogether: one clear word instead of a list of faults."""
+        if not root.is_map:
+            self.findings.add(root.place, "a plan must be a map of keys", "it starts with `version: 1`")
+            return False
+        sections = [root.get("defaults"), *(_items(root.get("requests")))]
+        section_keys = {key for section in sections if section is not None and section.is_map for key in section.value}
+        if foreign.is_orchestration(root.value, section_keys):
+            what = "an AgentCompass orchestration (requests of benchmark, harness, model)"
+        elif foreign.is_evalset(root.value):
+            what = "a Datalayer evalset"
+        elif "type" in root.value and root.value["type"].value in kinds.SOLUTIONS and "requests" not in root.value:
+            self.findings.add(
+                root.place, "this looks like a saved solution, not a plan", "name it in a plan: `use: FILE`"
+            )
+            return False
+        else:
+            return True
+        self.findings.add(root.place, f"this looks like {what}, which cannot be run as a plan: it is not supported yet")
+        return False
+
+    def _head(self, root: Node) -> PlanHead | None:
+        part = {key: root.value[key] for key in known_keys(PlanHead) if key in root.value}
+        node = Node(part, root.place, keys=root.keys)
+        version = part.pop("version", None)
+        if version is None:
+            self.findings.add(
+                Place(root.place.file, 1 if root.place.line else 0, 1 if root.place.line else 0, ("version",)),
+                "`version` is missing",
+                "write `version: 1`",
+            )
+        elif isinstance(version.value, bool) or not isinstance(version.value, int):
+            what = f'the text "{version.value}"' if isinstance(version.value, str) else "something else"
+            self.findings.add(root.keys["version"], f"version must be the number 1, not {what}", "write `version: 1`")
+        elif version.value != 1:
+            self.findings.add(
+                root.keys["version"], f"version {version.value} is not known", "this program reads version 1"
+            )
+        node.value["version"] = Node(1, root.place)
+        head = validated(PlanHead, node, self.findings, what="a plan")
+        if head is not None:
+            self._check_runtime(root)
+        return head
+
+    def _check_runtime(self, root: Node) -> None:
+        runtime = root.get("runtime")
+        for table in ("provider_limits", "qps"):
+            limits = runtime.get(table) if runtime is not None else None
+            for host, place in limits.keys.items() if limits is not None else ():
+                port = host.rpartition(":")[2]
+                if port in ("80", "443"):
+                    scheme = "http" if port == "80" else "https"
+                    self.findings.warn(
+                        place, f"port {port} is not part of an {scheme} host", f"write `{host[: -len(port) - 1]}`"
+                    )
+
+    def _defaults(self, node: Node | None) -> dict[str, Node]:
+        """The sections of the defaults, saved files put in, each checked as far as it goes."""
+        if node is None or node.value is None:
+            return {}
+        if not node.is_map:
+            self.findings.add(node.place, "defaults must be a map of sections")
+            return {}
+        check_keys(node, known_keys(Defaults), self.findings, "defaults", ADVICE)
+        sections = {name: child for name, child in node.value.items() if child.value is not None}
+        for name in ("dataset", "solution"):
+            if name in sections and sections[name].is_map:
+                sections[name] = self.saved.with_use(sections[name])
+        if "evaluators" in sections:
+            sections["evaluators"] = self._with_saved_evaluators(sections["evaluators"])
+        self._check_defaults(sections)
+        return sections
+
+    def _check_defaults(self, sections: dict[str, Node]) -> None:
+        """What no request takes over is checked all the same: a misspelt key must not hide there."""
+        solution = sections.get("solution")
+        if solution is not None:
+            named = solution.get("type")
+            known = kinds.solution_kinds()
+            if named is not None and isinstance(named.value, str) and named.value in known:
+                model = known[named.value].options_model()
+                validated(model, solution, self.findings, partial=True, what=f"a solution of type {named.value}")
+            elif named is not None or not solution.is_map:
+                self.reader.kind_of(solution, "type", known, "solution")
+        if "dataset" in sections:
+            validated(Dataset, sections["dataset"], self.findings, partial=True, what="dataset")
+        if "execution" in sections and "task_concurrency" not in sections["execution"].value:
+            validated(Execution, sections["execution"], self.findings, partial=True, what="execution")
+
+    def _with_saved_evaluators(self, node: Node) -> Node:
+        if not node.is_list:
+            return node
+        return replace(node, value=[self.saved.with_use(item) if item.is_map else item for item in node.value])
+
+    def _merged_requests(self, root: Node, defaults: dict[str, Node], changes: Sequence[Override]) -> Iterator[Node]:
+        requests = root.get("requests")
+        if requests is None or not requests.is_list or not requests.value:
+            place = root.keys.get("requests", root.place)
+            self.findings.add(
+                replace(place, path=("requests",)), "a plan needs a list of requests", "start each with `- name: …`"
+            )
+            return
+        names = _request_names(root)
+        for node, name in zip(requests.value, names, strict=True):
+            if not node.is_map:
+                self.findings.add(node.place, "a request must be a map of keys", "start it with `- name: …`")
+                continue
+            own = [change for change in changes if change.request in ("*", name) and change.request is not None]
+            yield self._merged(node, defaults, own)
+
+    def _merged(self, node: Node, defaults: dict[str, Node], changes: Sequence[Override]) -> Node:
+        merged = dict(node.value)
+        keys = dict(node.keys)
+        for name in ("dataset", "solution"):
+            own = node.get(name)
+            if own is not None and own.is_map:
+                own = self.saved.with_use(own)
+            join = merge_solution if name == "solution" else merge_dataset
+            _put(merged, name, join(defaults.get(name), own))
+        if node.get("evaluators") is not None:
+            merged["evaluators"] = self._with_saved_evaluators(node.value["evaluators"])
+        for name in ("evaluators", "tags"):
+            if name not in merged:
+                _put(merged, name, defaults.get(name))
+        _put(merged, "execution", merge(defaults.get("execution"), node.get("execution")))
+        for name, child in merged.items():
+            keys.setdefault(name, child.place)
+        return apply_overrides(replace(node, value=merged, keys=keys), changes, self.findings)
+
+    def _check_names(self, root: Node) -> None:
+        """Names must differ, also as names of files on a disk that does not tell upper from lower case."""
+        seen: dict[str, tuple[str, Place]] = {}
+        for item, name in zip(_items(root.get("requests")), _request_names(root), strict=True):
+            if name is None:
+                continue
+            place = item.keys["name"]
+            other, first = seen.setdefault(safe_name(name).lower(), (name, place))
+            if first is place:
+                continue
+            where = f" on line {first.line}" if first.line else ""
+            if other == name:
+                message = f"two requests are called `{name}`{f', the first one{where}' if where else ''}"
+            else:
+                message = f"the names `{other}`{where} and `{name}` differ in upper and lower case only"
+            self.findings.add(place, message, "give each request a name of its own")
+
+
+def _put(sections: dict[str, Node], name: str, node: Node | None) -> None:
+    if node is not None:
+        sections[name] = node
+
+
+def _items(node: Node | None) -> list[Node]:
+    return node.value if node is not None and node.is_list else []
+
+
+def _request_names(root: Node) -> list[str | None]:
+    """The names of the requests, None for one that has none (or is no map)."""
+    names: list[str | None] = []
+    for item in _items(root.get("requests")):
+        name = item.get("name")
+        text = None if name is None or name.value is None or name.is_map or name.is_list else name.typed or name.value
+        names.append(text if isinstance(text, str) and text else None)
+    return names
+
+
+def _path_by_name(names: Sequence[str | None]) -> Any:
+    """A function that puts the name of a request where a path has its number."""
+
+    def by_name(path: KeyPath) -> KeyPath:
+        if len(path) > 1 and path[0] == "requests" and isinstance(path[1], int) and path[1] < len(names):
+            name = names[path[1]]
+            if name is not None and names.count(name) == 1:
+                return ("requests", name, *path[2:])
+        return path
+
+    return by_name

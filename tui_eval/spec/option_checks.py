@@ -1,0 +1,184 @@
+"""What can be said about a solution's or an evaluator's options once they fit their model: expressions, addresses,
+references, templates in the wrong place, credentials, and scalars that may not mean what they seem to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from tui_eval.spec.credentials import HIDDEN, typed_credentials
+from tui_eval.spec.expressions import address_fault, expression_fault, pattern_fault, schema_fault
+from tui_eval.spec.findings import Findings
+from tui_eval.spec.marks import (
+    AddressMark,
+    ExpressionMark,
+    PatternMark,
+    SchemaMark,
+    TemplateMark,
+    VerbatimMark,
+    mark_of,
+    marked,
+    marked_values,
+)
+from tui_eval.spec.nodes import Node, Path, Place
+from tui_eval.spec.references import REFERENCE, find_references, is_template, malformed, missing
+from tui_eval.spec.scalars import surprise
+
+_MAPPED = re.compile(r"experiment_input|experiment_output|dataset\..+", re.DOTALL)
+
+
+def check_languages(options: BaseModel, node: Node, findings: Findings) -> None:
+    """Expressions, patterns, schemas and addresses of ``options``, at any depth."""
+    checks: tuple[tuple[type, Callable[[str], str | None]], ...] = (
+        (ExpressionMark, expression_fault),
+        (PatternMark, pattern_fault),
+    )
+    for mark, check in checks:
+        for path, value in marked_values(options, mark):
+            for where, text in _texts(path, value):
+                fault = check(text)
+                if fault:
+                    findings.add(node.find(where)[1], fault)
+    for path, value in marked_values(options, SchemaMark):
+        fault = schema_fault(value)
+        if fault:
+            findings.add(node.find(path)[1], fault)
+    for name in marked(type(options), AddressMark):
+        value = getattr(options, name)
+        mark = mark_of(type(options).model_fields[name], AddressMark)
+        fault = address_fault(value, mark.schemes) if isinstance(value, str) else None
+        if fault:
+            findings.add(node.find((name,))[1], fault)
+
+
+def _texts(path: Path, value: Any) -> list[tuple[Path, str]]:
+    """The expressions of a marked value: itself, the items of a list, the keys of a map."""
+    if isinstance(value, str):
+        return [(path, value)]
+    if isinstance(value, list):
+        return [((*path, index), item) for index, item in enumerate(value)]
+    return [((*path, key), key) for key in value] if isinstance(value, dict) else []
+
+
+class TextRules:
+    """Where references and templates may stand in the texts of one section."""
+
+    def __init__(self, model: type[BaseModel], *, solution: bool) -> None:
+        fields = model.model_fields
+        names = {name: field.alias or name for name, field in fields.items()}
+        self.templates = {names[name] for name in marked(model, TemplateMark)}
+        self.verbatim = {names[name] for name in marked(model, VerbatimMark)}
+        self.languages = {
+            names[name] for mark in (ExpressionMark, PatternMark, SchemaMark) for name in marked(model, mark)
+        }
+        self.free = {names[name] for name, field in fields.items() if "typing.Any" in str(field.annotation)}
+        self.solution = solution
+
+
+def check_texts(node: Node, rules: TextRules, environment: Mapping[str, str] | None, findings: Findings) -> set[str]:
+    """Check every text of a section; the names of the variables it refers to. Without ``environment`` it does not
+    matter whether they are set."""
+    names: set[str] = set()
+    for path, leaf, place in node.leaves():
+        top = path[0] if path else ""
+        if top in rules.free and leaf.typed is not None and isinstance(leaf.value, str):
+            advice = surprise(leaf.typed)
+            if advice:
+                findings.warn(place, f"`{leaf.typed}` is taken as a text", f"quote it if that is meant, or {advice}")
+        if not isinstance(leaf.value, str):
+            continue
+        if environment is not None and HIDDEN in leaf.value:
+            hint = "write it as ${NAME}, or run from the plan file again"
+            findings.add(place, "the credential that stood here was hidden when the plan was stored", hint)
+        if top in rules.verbatim:
+            names |= find_references(leaf.value, template=False)
+            continue
+        names |= _check_references(leaf.value, place, top in rules.templates, environment, findings)
+        if is_template(leaf.value) and top not in rules.templates:
+            _template_in_the_wrong_place(str(top), place, rules, findings)
+    if rules.solution:
+        _check_keys(node, rules, findings)
+    return names
+
+
+def _check_references(
+    text: str, place: Place, template: bool, environment: Mapping[str, str] | None, findings: Findings
+) -> set[str]:
+    if "${" not in text:
+        return set()
+    wrong = malformed(text, template=template)
+    if wrong:
+        findings.add(place, f"`{wrong}` is no reference", "write ${NAME}, or $${ for the characters themselves")
+    names = find_references(text, template=template)
+    if environment is not None:
+        for name in sorted(names):
+            if not environment.get(name):
+                fault = missing(name, environment)
+                findings.add(place, fault.message, fault.hint)
+    inside = {match[1] for match in REFERENCE.finditer(text) if match[1]} - names
+    for name in sorted(inside):
+        findings.warn(place, f"`${{{name}}}` inside a template expression is not replaced", "put it outside of {{ … }}")
+    return names
+
+
+def _template_in_the_wrong_place(top: str, place: Place, rules: TextRules, findings: Findings) -> None:
+    if top in rules.languages:
+        return  # braces mean something of their own there
+    if rules.solution:
+        findings.add(place, f"`{top}` is not a template: it is the same for all cases", "remove the {{ … }}")
+    else:
+        findings.warn(
+            place,
+            f"`{top}` of an evaluator is not a template: it is taken as it stands",
+            "read a column by variable_mapping: {expected_output: dataset.<column>}",
+        )
+
+
+def _check_keys(node: Node, rules: TextRules, findings: Findings) -> None:
+    """Templates and references work in values; in a key they would be sent as they stand."""
+    pending = [child for name, child in node.value.items() if name in rules.templates]
+    while pending:
+        current = pending.pop()
+        if current.is_map:
+            for key, child in current.value.items():
+                if is_template(key) or "${" in key:
+                    place = current.keys.get(key, current.place)
+                    findings.add(
+                        place, f"the key `{key}` is not rendered", "templates and references work in values only"
+                    )
+                pending.append(child)
+        elif current.is_list:
+            pending.extend(current.value)
+
+
+def check_credentials(options: BaseModel, node: Node, findings: Findings) -> set[str]:
+    """Warn about credentials that are typed in; the texts that must not be written anywhere."""
+    values: set[str] = set()
+    for typed in typed_credentials(options.model_dump(mode="json", by_alias=True, exclude_unset=True)):
+        values.update(typed.values)
+        findings.warn(
+            node.find(typed.path)[1],
+            "a credential is typed into the plan: it is used but never stored, so a re-run needs this file",
+            "put it into an environment variable and write ${NAME}",
+        )
+    return values
+
+
+def check_mapping(node: Node, findings: Findings) -> None:
+    """The values of ``variable_mapping``: ``experiment_input``, ``experiment_output`` or ``dataset.<column>``
+    (AgentLoop contract, section 5.1). Whether the columns exist is known only with the dataset."""
+    mapping = node.get("variable_mapping")
+    if mapping is None or not mapping.is_map:
+        return
+    for key, child in mapping.value.items():
+        text = child.typed if child.typed is not None else child.value
+        if isinstance(text, str) and not _MAPPED.fullmatch(text):
+            hint = f"did you mean `dataset.{text}`?" if re.fullmatch(r"\w+", text) else ""
+            findings.add(
+                mapping.keys.get(key, child.place),
+                f"`{text}` must be experiment_input, experiment_output or dataset.<column>",
+                hint,
+            )

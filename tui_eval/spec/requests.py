@@ -1,0 +1,291 @@
+"""One request of a plan: from its node, with the defaults, to what can be run, or to every reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from tui_eval.errors import SpecError
+from tui_eval.spec import kinds
+from tui_eval.spec.credentials import hide_credentials
+from tui_eval.spec.findings import Findings
+from tui_eval.spec.foreign import COMPASS_SECTIONS
+from tui_eval.spec.marks import ResolvedMark, marked
+from tui_eval.spec.model import Dataset, Execution, Request, RequestHead
+from tui_eval.spec.nearest import suggestion
+from tui_eval.spec.nodes import Node, Path, Place
+from tui_eval.spec.option_checks import TextRules, check_credentials, check_languages, check_mapping, check_texts
+from tui_eval.spec.references import resolve_value
+from tui_eval.spec.templates import RequestTemplate, compile_request
+from tui_eval.spec.validation import check_keys, known_keys, validated
+
+_TYPE_BY_KEY = {"url": "http", "base_url": "chat", "argv": "command", "command": "command", "function": "python"}
+ADVICE = {
+    "task_concurrency": "only the plan has task_concurrency: it holds for all requests together",
+    **dict.fromkeys(sorted(COMPASS_SECTIONS), "a request names dataset, solution and evaluators"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedEvaluator:
+    """One evaluator of a request. ``name`` is the name of its score. ``options`` is the kind's model: ``${NAME}`` is
+    resolved in the fields marked ``Resolved`` and stands as typed in the others. ``stored`` is fit for the history."""
+
+    id: str
+    name: str
+    options: Any
+    stored: Mapping[str, Any]
+
+    def __repr__(self) -> str:  # the options may hold values of the environment
+        return f"LoadedEvaluator(id={self.id!r}, name={self.name!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRequest:
+    """One request, checked and with the defaults merged in. ``position`` counts from 0. ``solution`` is the kind's
+    options model, ``${NAME}`` as typed; ``template`` renders it."""
+
+    name: str
+    position: int
+    dataset: Dataset
+    solution_type: str
+    solution: Any
+    evaluators: tuple[LoadedEvaluator, ...]
+    execution: Execution
+    tags: tuple[str, ...]
+    template: RequestTemplate
+
+    def __repr__(self) -> str:  # the options may hold typed credentials
+        return f"LoadedRequest(name={self.name!r}, position={self.position}, solution_type={self.solution_type!r})"
+
+
+class RequestReader:
+    """Reads requests into ``findings``, and collects what must be kept secret on the way.
+
+    ``environment`` has the values of ``${NAME}``; with ``check`` a missing one is a fault.
+    """
+
+    def __init__(self, findings: Findings, environment: Mapping[str, str], *, check: bool) -> None:
+        self.findings = findings
+        self.environment = environment
+        self.names: set[str] = set()
+        self.typed: set[str] = set()
+        self._checked = environment if check else None
+
+    def read(self, node: Node, position: int) -> tuple[LoadedRequest, Request] | None:
+        """The request in a merged ``node``, None when it has a fault."""
+        before = self.findings.count
+        check_keys(node, known_keys(Request), self.findings, "a request", ADVICE)
+        head = self._head(node)
+        dataset = self._dataset(node)
+        solution = self._solution(node)
+        evaluators = self._evaluators(node)
+        execution = self._execution(node.get("execution"))
+        if self.findings.count > before or head is None or dataset is None or solution is None or execution is None:
+            return None
+        kind, options, template = solution
+        name, tags = head
+        loaded = LoadedRequest(
+            name, position, dataset, kind, options, tuple(evaluators), execution, tuple(tags), template
+        )
+        solution_data = {"type": kind, **_as_written(options)}
+        given = {
+            "name": name,
+            "dataset": dataset,
+            "solution": solution_data,
+            "evaluators": [
+                {"id": one.id, **_as_written(original)} for one, original in zip(evaluators, self._written, strict=True)
+            ],
+            "tags": tags,
+        }
+        if node.get("execution") is not None:
+            given["execution"] = execution
+        return loaded, Request(**given)
+
+    def _head(self, node: Node) -> tuple[str, list[str]] | None:
+        part = Node({key: node.value[key] for key in ("name", "tags") if key in node.value}, node.place, keys=node.keys)
+        head = validated(RequestHead, part, self.findings, what="a request")
+        if head is None:
+            return None
+        if not head.name.strip() or not head.name.isprintable():
+            self.findings.add(node.keys["name"], "a name needs visible characters and no control characters")
+            return None
+        return head.name, head.tags
+
+    def _section(self, node: Node, name: str) -> Node | None:
+        section = node.get(name)
+        if section is None or section.value is None:
+            place = node.keys.get(name) or Place(
+                node.place.file, node.place.line, node.place.column, (*node.place.path, name)
+            )
+            self.findings.add(place, f"neither the request nor defaults has a {name}", f"add `{name}:`")
+            return None
+        return section
+
+    def _dataset(self, node: Node) -> Dataset | None:
+        section = self._section(node, "dataset")
+        if section is None:
+            return None
+        dataset = validated(Dataset, section, self.findings, what="dataset")
+        if dataset is not None:
+            check_languages(dataset, section, self.findings)
+            if section.get("path") is not None:
+                only_path = Node({"path": section.value["path"]}, section.place, keys=section.keys)
+                self.names |= check_texts(only_path, TextRules(Dataset, solution=True), self._checked, self.findings)
+        return dataset
+
+    def _solution(self, node: Node) -> tuple[str, Any, RequestTemplate] | None:
+        section = self._section(node, "solution")
+        if section is None:
+            return None
+        kind = self.kind_of(section, "type", kinds.solution_kinds(), "solution")
+        if kind is None:
+            return None
+        name, model = kind
+        options = validated(model, section, self.findings, what=f"a solution of type {name}")
+        if options is None:
+            return None
+        check_languages(options, section, self.findings)
+        self.names |= check_texts(section, TextRules(model, solution=True), self._checked, self.findings)
+        self.typed |= check_credentials(options, section, self.findings)
+
+        def locate(path: Path) -> Place:
+            leaf, place, _ = section.find(path)
+            first_line = leaf.place.line + 1 if leaf.block else place.line
+            named = self.findings.name_path(place.path)
+            return Place(place.file, first_line, place.column, named)
+
+        try:
+            template = compile_request(options, environment=self.environment, locate=locate, solution_type=name)
+        except SpecError as error:
+            self.findings.extend(error.faults)
+            return None
+        return name, options, template
+
+    def kind_of(
+        self, section: Node, key: str, known: Mapping[str, kinds.Kind], what: str
+    ) -> tuple[str, type[BaseModel]] | None:
+        """The kind that a section names under ``key``, and its options model."""
+        if not section.is_map:
+            validated(BaseModel, section, self.findings, what=what)
+            return None
+        named = section.get(key)
+        if named is None:
+            self.findings.add(
+                Place(section.place.file, section.place.line, section.place.column, (*section.place.path, key)),
+                f"`{key}` is missing in {what}: it says which kind it is",
+                _missing_kind_hint(section, key, known),
+            )
+            return None
+        if not isinstance(named.value, str) or named.value not in known:
+            shown = named.typed if named.typed is not None else str(named.value)
+            hint = suggestion(shown, known, label="kinds") or f"kinds: {', '.join(known)}"
+            self.findings.add(section.keys[key], f"there is no {what} kind `{shown[:60]}`", hint)
+            return None
+        try:
+            return named.value, known[named.value].options_model()
+        except SpecError as error:
+            for fault in error.faults:
+                self.findings.add(section.keys[key], fault.message, fault.hint)
+            return None
+
+    def _evaluators(self, node: Node) -> list[LoadedEvaluator]:
+        self._written: list[BaseModel] = []
+        section = node.get("evaluators")
+        if section is None or section.value is None or section.value == []:
+            place = node.keys.get("name", node.place)
+            self.findings.warn(
+                Place(place.file, place.line, place.column, (*node.place.path, "evaluators")),
+                "there are no evaluators: answers will be unscored",
+                "add `evaluators:`",
+            )
+            return []
+        if not section.is_list:
+            self.findings.add(node.keys["evaluators"], "evaluators must be a list", "start each with `- id: …`")
+            return []
+        loaded: list[LoadedEvaluator] = []
+        first: dict[str, Place] = {}
+        for item in section.value:
+            evaluator = self.evaluator(item)
+            if evaluator is None:
+                continue
+            if evaluator.name in first:
+                line = first[evaluator.name].line
+                where = f", first on line {line}" if line else ""
+                self.findings.add(
+                    item.keys.get("name", item.place),
+                    f"two evaluators of the request are called `{evaluator.name}`{where}",
+                    "give one of them a `name` of its own",
+                )
+            first.setdefault(evaluator.name, item.place)
+            loaded.append(evaluator)
+        return loaded
+
+    def evaluator(self, node: Node) -> LoadedEvaluator | None:
+        """One evaluator, None when it has a fault."""
+        before = self.findings.count
+        kind = self.kind_of(node, "id", kinds.evaluator_kinds(), "evaluator")
+        if kind is None:
+            return None
+        name, model = kind
+        options = validated(model, node, self.findings, what=f"the evaluator {name}")
+        check_mapping(node, self.findings)
+        if options is None:
+            return None
+        check_languages(options, node, self.findings)
+        self.names |= check_texts(node, TextRules(model, solution=False), self._checked, self.findings)
+        self.typed |= check_credentials(options, node, self.findings)
+        if self.findings.count > before:
+            return None
+        self._written.append(options)
+        called = getattr(options, "name", None) or name
+        return LoadedEvaluator(
+            name, called, self._resolved(options), hide_credentials({"id": name, **_as_written(options)})
+        )
+
+    def _resolved(self, options: BaseModel) -> BaseModel:
+        environment = {name: value for name, value in self.environment.items() if value}
+        changed: dict[str, Any] = {}
+        for name in marked(type(options), ResolvedMark):
+            value = getattr(options, name)
+            if "${" in str(value):
+                try:
+                    changed[name] = resolve_value(value, environment)
+                except SpecError:
+                    continue  # a fault already when it matters; else the reference stays
+        return options.model_copy(update=changed) if changed else options
+
+    def _execution(self, section: Node | None) -> Execution | None:
+        if section is None or section.value is None:
+            return Execution()
+        if section.is_map and "task_concurrency" in section.value:
+            self.findings.add(
+                section.keys["task_concurrency"],
+                "unknown key `task_concurrency` in execution",
+                ADVICE["task_concurrency"],
+            )
+            section = Node(
+                {key: child for key, child in section.value.items() if key != "task_concurrency"},
+                section.place,
+                keys=section.keys,
+            )
+        execution = validated(Execution, section, self.findings, what="execution")
+        if execution is not None:
+            check_languages(execution, section, self.findings)
+        return execution
+
+
+def _as_written(options: BaseModel) -> dict[str, Any]:
+    """What was given, in the words of the file."""
+    return options.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def _missing_kind_hint(section: Node, key: str, known: Mapping[str, kinds.Kind]) -> str:
+    other = section.get("id" if key == "type" else "type")
+    if other is not None and isinstance(other.value, str) and other.value in known:
+        return f"write `{key}: {other.value}`"
+    likely = [kind for name, kind in _TYPE_BY_KEY.items() if name in section.value] if key == "type" else []
+    return f"write `type: {likely[0]}`?" if likely else f"one of {', '.join(known)}"
