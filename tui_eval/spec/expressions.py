@@ -26,7 +26,7 @@ def expression_fault(text: str) -> str | None:
     except JMESPathError as error:
         at = getattr(error, "lex_position", None)
         where = f" at character {at + 1}" if isinstance(at, int) and at >= 0 else ""
-        reason = str(error).splitlines()[0].partition(": ")[2] or type(error).__name__
+        reason = str(error).splitlines()[0].partition(": ")[2].rstrip(": ") or type(error).__name__
         return f"not a JMESPath expression{where}: {reason}"
     except (RecursionError, ValueError) as error:
         return f"not a JMESPath expression: {type(error).__name__}"

@@ -22,6 +22,7 @@ from tui_eval.spec.model import Dataset, Defaults, Execution, Plan, PlanHead, Re
 from tui_eval.spec.names import safe_name
 from tui_eval.spec.nodes import Node, Place, merge, node_of
 from tui_eval.spec.nodes import Path as KeyPath
+from tui_eval.spec.option_checks import TextRules, check_languages, check_texts
 from tui_eval.spec.overrides import Override, apply_overrides, parse_overrides
 from tui_eval.spec.requests import ADVICE, LoadedEvaluator, LoadedRequest, RequestReader
 from tui_eval.spec.secrets import SHORTEST, Secrets
@@ -243,11 +244,15 @@ class _Loader:
             if named is not None and isinstance(named.value, str) and named.value in known:
                 model = known[named.value].options_model()
                 validated(model, solution, self.findings, partial=True, what=f"a solution of type {named.value}")
+                check_languages(model, solution, self.findings)
+                check_texts(solution, TextRules(model, solution=True), None, self.findings)
             elif named is not None or not solution.is_map:
                 self.reader.kind_of(solution, "type", known, "solution")
         if "dataset" in sections:
             validated(Dataset, sections["dataset"], self.findings, partial=True, what="dataset")
-        if "execution" in sections and "task_concurrency" not in sections["execution"].value:
+        for evaluator in _items(sections.get("evaluators")):
+            self.reader.evaluator(evaluator, used=False)
+        if "execution" in sections and not sections["execution"].get("task_concurrency"):
             validated(Execution, sections["execution"], self.findings, partial=True, what="execution")
 
     def _with_saved_evaluators(self, node: Node) -> Node:

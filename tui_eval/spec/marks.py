@@ -5,7 +5,6 @@ A mark stands in an ``Annotated`` type: ``url: Annotated[str, Template]``. Third
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -75,12 +74,12 @@ def mark_of(field: FieldInfo, mark: type) -> Any:
     return next((item for item in marks(field) if isinstance(item, mark)), None)
 
 
-def marked_values(options: BaseModel, mark: type, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Path (in the words of the file) and value of every given field that carries the mark, in models inside too."""
-    for name, field in type(options).model_fields.items():
-        value = getattr(options, name)
-        here = (*path, field.alias or name)
-        if isinstance(value, BaseModel):
-            yield from marked_values(value, mark, here)
-        elif value is not None and mark_of(field, mark) is not None:
-            yield here, value
+def inner_model(field: FieldInfo) -> type[BaseModel] | None:
+    """The options model that a field holds (alone, or as a member of a union), None when it holds none."""
+    pending = [field.annotation]
+    while pending:
+        annotation = pending.pop()
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            return annotation
+        pending.extend(get_args(annotation))
+    return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -19,48 +18,56 @@ from tui_eval.spec.marks import (
     SchemaMark,
     TemplateMark,
     VerbatimMark,
-    mark_of,
+    inner_model,
     marked,
-    marked_values,
+    marks,
 )
-from tui_eval.spec.nodes import Node, Path, Place
+from tui_eval.spec.nodes import Node, Place
 from tui_eval.spec.references import REFERENCE, find_references, is_template, malformed, missing
 from tui_eval.spec.scalars import surprise
 
 _MAPPED = re.compile(r"experiment_input|experiment_output|dataset\..+", re.DOTALL)
 
 
-def check_languages(options: BaseModel, node: Node, findings: Findings) -> None:
-    """Expressions, patterns, schemas and addresses of ``options``, at any depth."""
-    checks: tuple[tuple[type, Callable[[str], str | None]], ...] = (
-        (ExpressionMark, expression_fault),
-        (PatternMark, pattern_fault),
-    )
-    for mark, check in checks:
-        for path, value in marked_values(options, mark):
-            for where, text in _texts(path, value):
-                fault = check(text)
-                if fault:
-                    findings.add(node.find(where)[1], fault)
-    for path, value in marked_values(options, SchemaMark):
-        fault = schema_fault(value)
-        if fault:
-            findings.add(node.find(path)[1], fault)
-    for name in marked(type(options), AddressMark):
-        value = getattr(options, name)
-        mark = mark_of(type(options).model_fields[name], AddressMark)
-        fault = address_fault(value, mark.schemes) if isinstance(value, str) else None
-        if fault:
-            findings.add(node.find((name,))[1], fault)
+def check_languages(model: type[BaseModel], node: Node, findings: Findings) -> None:
+    """Expressions, patterns, schemas and addresses in a section, at any depth, whether or not the rest of it fits."""
+    if not node.is_map:
+        return
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        child = node.get(key)
+        if child is None or child.value is None:
+            continue
+        inner = inner_model(field)
+        if inner is not None and child.is_map:
+            check_languages(inner, child, findings)
+        for mark in marks(field):
+            check = _CHECKS.get(type(mark))
+            if check is not None:
+                for place, text in _texts(child, node.keys.get(key, child.place)):
+                    _add(findings, place, check(text))
+            if isinstance(mark, SchemaMark) and isinstance(child.value, dict | bool):
+                _add(findings, node.keys[key], schema_fault(child.data()))
+            elif isinstance(mark, AddressMark) and isinstance(child.value, str):
+                _add(findings, node.keys[key], address_fault(child.value, mark.schemes))
 
 
-def _texts(path: Path, value: Any) -> list[tuple[Path, str]]:
+_CHECKS: dict[type, Callable[[str], str | None]] = {ExpressionMark: expression_fault, PatternMark: pattern_fault}
+
+
+def _add(findings: Findings, place: Place, fault: str | None) -> None:
+    if fault:
+        findings.add(place, fault)
+
+
+def _texts(node: Node, place: Place) -> list[tuple[Place, str]]:
     """The expressions of a marked value: itself, the items of a list, the keys of a map."""
-    if isinstance(value, str):
-        return [(path, value)]
-    if isinstance(value, list):
-        return [((*path, index), item) for index, item in enumerate(value)]
-    return [((*path, key), key) for key in value] if isinstance(value, dict) else []
+    if node.is_map:
+        return [(node.keys.get(key, node.place), key) for key in node.value]
+    if node.is_list:
+        return [(item.place, item.value) for item in node.value if isinstance(item.value, str)]
+    text = node.value if isinstance(node.value, str) else node.typed
+    return [(place, text)] if text is not None else []
 
 
 class TextRules:

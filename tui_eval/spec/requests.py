@@ -19,7 +19,7 @@ from tui_eval.spec.nearest import suggestion
 from tui_eval.spec.nodes import Node, Path, Place
 from tui_eval.spec.option_checks import TextRules, check_credentials, check_languages, check_mapping, check_texts
 from tui_eval.spec.references import resolve_value
-from tui_eval.spec.templates import RequestTemplate, compile_request
+from tui_eval.spec.templates import RequestTemplate, compile_request, template_faults
 from tui_eval.spec.validation import check_keys, known_keys, validated
 
 _TYPE_BY_KEY = {"url": "http", "base_url": "chat", "argv": "command", "command": "command", "function": "python"}
@@ -130,11 +130,10 @@ class RequestReader:
         if section is None:
             return None
         dataset = validated(Dataset, section, self.findings, what="dataset")
-        if dataset is not None:
-            check_languages(dataset, section, self.findings)
-            if section.get("path") is not None:
-                only_path = Node({"path": section.value["path"]}, section.place, keys=section.keys)
-                self.names |= check_texts(only_path, TextRules(Dataset, solution=True), self._checked, self.findings)
+        check_languages(Dataset, section, self.findings)
+        if section.get("path") is not None:
+            only_path = Node({"path": section.value["path"]}, section.place, keys=section.keys)
+            self.names |= check_texts(only_path, TextRules(Dataset, solution=True), self._checked, self.findings)
         return dataset
 
     def _solution(self, node: Node) -> tuple[str, Any, RequestTemplate] | None:
@@ -146,17 +145,19 @@ class RequestReader:
             return None
         name, model = kind
         options = validated(model, section, self.findings, what=f"a solution of type {name}")
-        if options is None:
-            return None
-        check_languages(options, section, self.findings)
+        check_languages(model, section, self.findings)
         self.names |= check_texts(section, TextRules(model, solution=True), self._checked, self.findings)
-        self.typed |= check_credentials(options, section, self.findings)
 
         def locate(path: Path) -> Place:
             leaf, place, _ = section.find(path)
             first_line = leaf.place.line + 1 if leaf.block else place.line
             named = self.findings.name_path(place.path)
             return Place(place.file, first_line, place.column, named)
+
+        if options is None:
+            self.findings.extend(template_faults(model, section.data(), locate))
+            return None
+        self.typed |= check_credentials(options, section, self.findings)
 
         try:
             template = compile_request(options, environment=self.environment, locate=locate, solution_type=name)
@@ -206,26 +207,28 @@ class RequestReader:
         if not section.is_list:
             self.findings.add(node.keys["evaluators"], "evaluators must be a list", "start each with `- id: …`")
             return []
-        loaded: list[LoadedEvaluator] = []
+        self._check_score_names(section)
+        loaded = [self.evaluator(item) for item in section.value]
+        return [evaluator for evaluator in loaded if evaluator is not None]
+
+    def _check_score_names(self, section: Node) -> None:
         first: dict[str, Place] = {}
         for item in section.value:
-            evaluator = self.evaluator(item)
-            if evaluator is None:
+            name = item.get("name") or item.get("id")
+            called = "" if name is None else name.typed or name.value
+            if not isinstance(called, str) or not called:
                 continue
-            if evaluator.name in first:
-                line = first[evaluator.name].line
-                where = f", first on line {line}" if line else ""
-                self.findings.add(
-                    item.keys.get("name", item.place),
-                    f"two evaluators of the request are called `{evaluator.name}`{where}",
-                    "give one of them a `name` of its own",
+            if called in first:
+                line = first[called].line
+                message = (
+                    f"two evaluators of a request are called `{called}`{f', the first on line {line}' if line else ''}"
                 )
-            first.setdefault(evaluator.name, item.place)
-            loaded.append(evaluator)
-        return loaded
+                place = item.keys.get("name", item.place)
+                self.findings.add(place, message, "give one of them a `name` of its own")
+            first.setdefault(called, item.place)
 
-    def evaluator(self, node: Node) -> LoadedEvaluator | None:
-        """One evaluator, None when it has a fault."""
+    def evaluator(self, node: Node, *, used: bool = True) -> LoadedEvaluator | None:
+        """One evaluator, None when it has a fault. One that is not ``used`` by a request needs no environment."""
         before = self.findings.count
         kind = self.kind_of(node, "id", kinds.evaluator_kinds(), "evaluator")
         if kind is None:
@@ -233,18 +236,18 @@ class RequestReader:
         name, model = kind
         options = validated(model, node, self.findings, what=f"the evaluator {name}")
         check_mapping(node, self.findings)
-        if options is None:
+        check_languages(model, node, self.findings)
+        names = check_texts(node, TextRules(model, solution=False), self._checked if used else None, self.findings)
+        if options is None or not used:
             return None
-        check_languages(options, node, self.findings)
-        self.names |= check_texts(node, TextRules(model, solution=False), self._checked, self.findings)
+        self.names |= names
         self.typed |= check_credentials(options, node, self.findings)
         if self.findings.count > before:
             return None
         self._written.append(options)
         called = getattr(options, "name", None) or name
-        return LoadedEvaluator(
-            name, called, self._resolved(options), hide_credentials({"id": name, **_as_written(options)})
-        )
+        stored = hide_credentials({"id": name, **_as_written(options)})
+        return LoadedEvaluator(name, called, self._resolved(options), stored)
 
     def _resolved(self, options: BaseModel) -> BaseModel:
         environment = {name: value for name, value in self.environment.items() if value}
@@ -273,8 +276,7 @@ class RequestReader:
                 keys=section.keys,
             )
         execution = validated(Execution, section, self.findings, what="execution")
-        if execution is not None:
-            check_languages(execution, section, self.findings)
+        check_languages(Execution, section, self.findings)
         return execution
 
 

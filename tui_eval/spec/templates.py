@@ -179,6 +179,15 @@ def compile_request(
     return RequestTemplate(fields, compiler.leaves, canonical_json(static), compiler.locate)
 
 
+def template_faults(model: type[BaseModel], section: Mapping[str, Any], locate: Locate) -> list[Fault]:
+    """The templates of a section that cannot be read, for a section that does not fit its model for another reason."""
+    compiler = _Compiler({}, locate)
+    for name in marked(model, TemplateMark):
+        if name in section:
+            compiler.field(name, model.model_fields[name], section[name], section[name])
+    return compiler.faults
+
+
 class _Compiler:
     def __init__(self, environment: Mapping[str, str], locate: Locate) -> None:
         self.environment = environment

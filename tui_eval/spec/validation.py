@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from tui_eval.spec import model as plan_model
 from tui_eval.spec.credentials import is_secret_name
 from tui_eval.spec.findings import Findings, moved
 from tui_eval.spec.nearest import nearest, suggestion
-from tui_eval.spec.nodes import Key, Node
+from tui_eval.spec.nodes import Key, Node, dotted
 
 Model = TypeVar("Model", bound=BaseModel)
 SHOWN_VALUE = 60
@@ -133,11 +134,9 @@ def _report(model: type[BaseModel], node: Node, detail: ErrorDetails, findings: 
         key = str(loc[-1])
         holder = node.find(loc[:-1])[0]
         place = holder.keys.get(key, place)
-        findings.add(
-            place,
-            f"unknown key `{key}`{f' in {what}' if what else ''}",
-            unknown_key_hint(key, _keys_at(model, loc[:-1])),
-        )
+        where = f"`{dotted(steps[:-1] if steps[-1:] == [key] else steps)}`" if len(loc) > 1 else what
+        message = f"unknown key `{key}`{f' in {where}' if where else ''}"
+        findings.add(place, message, unknown_key_hint(key, _keys_at(model, loc[:-1])))
     else:
         if not loc:
             place = node.place
@@ -147,14 +146,15 @@ def _report(model: type[BaseModel], node: Node, detail: ErrorDetails, findings: 
 
 def _message(detail: ErrorDetails, target: Node | None, secret: bool) -> str:
     text = detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-    text = text.removeprefix("String should").removeprefix("List should").removeprefix("Dictionary should").strip()
+    text = _SUBJECT.sub("must ", text)
     text = _WORDS.get(detail["type"], text)
-    if detail["type"] == "value_error" and not text.startswith("must"):
+    if detail["type"] == "value_error":
         return text
     shown = "" if target is None or secret else f", not {_kind(target.value, target.typed)}"
     return f"{text}{shown}"
 
 
+_SUBJECT = re.compile(r"^(String|List|Tuple|Dictionary|Value) should ")
 _WORDS = {
     "string_type": "must be a text",
     "dict_type": "must be a map",
