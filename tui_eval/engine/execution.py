@@ -139,7 +139,9 @@ class Execution:
         """Execute until the end and write the final state."""
         run = self.run_record
         run.started_at = run.started_at or time.time()
-        await self._writer.set_run_state(run.id, RunState.RUNNING, started_at=run.started_at)
+        run.state = RunState.RUNNING
+        await self._writer.set_run_state(run.id, run.state, started_at=run.started_at)
+        self._count()
         self._listener.begun(run, list(self._requests.values()))
         attending = asyncio.create_task(self._attend())
         try:
