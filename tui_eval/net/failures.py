@@ -72,9 +72,8 @@ def _connect_failure(error: httpx.ConnectError, place: str) -> Failure:
     name = _find(error, socket.gaierror)
     if name is not None:
         again = name.errno == socket.EAI_AGAIN
-        host = place.rpartition(":")[0] or place
-        message = f"the name {host} cannot be looked up just now" if again else f"the name {host} is not known"
-        return Failure(f"{message} (DNS); check the address", unsent=True)
+        message = "cannot be looked up just now" if again else "is not known"
+        return Failure(f"the name in {place} {message} (DNS); check the address", unsent=True)
     if _find(error, ConnectionRefusedError):
         return Failure(f"connection refused by {place} (is the agent running?)", unsent=True)
     system = next((cause for cause in _causes(error) if isinstance(cause, OSError) and cause.errno), None)

@@ -163,6 +163,13 @@ class Transport:
                     raise
         return await self._send_anew(origin, request, connect, deadline, on_phase)
 
+    def is_proxied(self, url: httpx.URL) -> bool:
+        """True when calls of ``url`` go through a proxy."""
+        return self._proxy_for(_origin(url)) is not None
+
+    def _proxy_for(self, origin: Origin) -> str | None:
+        return self._proxy or environment_proxy(*origin, self._environment)
+
     async def aclose(self) -> None:
         """Close all idle connections; those in use close when their response does."""
         self._closed = True
@@ -232,9 +239,8 @@ class Transport:
         return response
 
     def _open(self, origin: Origin) -> _Link:
-        scheme, host, port = origin
-        proxy = self._proxy or environment_proxy(scheme, host, port, self._environment)
-        context = tls_context(self._tls) if scheme == "https" else _no_tls()
+        proxy = self._proxy_for(origin)
+        context = tls_context(self._tls) if origin[0] == "https" else _no_tls()
         return _Link(
             origin,
             httpx.AsyncHTTPTransport(

@@ -10,7 +10,7 @@ from tui_eval.errors import Resend, SolutionError
 from tui_eval.net.sse import ServerSentEvent
 from tui_eval.solutions.events import EventSink
 from tui_eval.solutions.exchange import Reply, bad_answer
-from tui_eval.solutions.strict_json import InvalidJson, mend, parse_json
+from tui_eval.solutions.strict_json import InvalidJson, mend, mend_value, parse_json
 from tui_eval.solutions.usage import finish_reason_of, usage_in
 from tui_eval.solutions.wording import agent_message, keys_of, plural, snippet, type_name
 
@@ -77,14 +77,16 @@ class DeltaTaker:
         self.foreign = 0
         self.first = ""
         self._calls: dict[int, dict[str, Any]] = {}
-        self._texts: list[str] = []
 
-    def take(self, event: ServerSentEvent) -> bool:
+    def ends(self, event: ServerSentEvent) -> bool:
+        return False
+
+    def take(self, event: ServerSentEvent) -> None:
         if not self.count:
             self.first = event.data
         self.count += 1
         try:
-            document = parse_json(event.data)
+            document = parse_json(event.data, keep_halves=True)
         except InvalidJson:
             document = None
         said = agent_message(document)
@@ -92,16 +94,15 @@ class DeltaTaker:
             raise SolutionError("agent_error", f"the agent says in the stream: {said}")
         if not isinstance(document, dict) or not ("choices" in document or "usage" in document):
             self.foreign += 1
-            return False
+            return
         self.message.usage = usage_in(document, None, self.message.usage)
         choices = document.get("choices")
         for choice in choices if isinstance(choices, list) else []:
             if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
                 self._take_choice(choice)
-        return False
 
     def output(self) -> JsonValue:
-        return self.message.content
+        return None if self.message.content is None else mend(self.message.content)
 
     def _take_choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta")
@@ -173,7 +174,7 @@ def _answer(reply: Reply, message: Message, nothing: str) -> Answer:
         ("tool_calls", message.tool_calls),
     ):
         if value:
-            reply.detail[name] = value
+            reply.detail[name] = mend_value(value)
     if message.finish_reason not in _EXPECTED_ENDS:
         reply.notes.append(f"finish reason: {snippet(message.finish_reason, 40)}")
     output = message.content

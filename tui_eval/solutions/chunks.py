@@ -74,23 +74,25 @@ class ChunkTaker:
         self._parts: list[str] = []
         self._parses = any((rules.text, rules.usage, rules.error_when, rules.end_field))
 
-    def take(self, event: ServerSentEvent) -> bool:
+    def ends(self, event: ServerSentEvent) -> bool:
         rules = self.rules
         if event.event == rules.end_event or (rules.end_data is not None and event.data.strip() == rules.end_data):
             self.whole = True
             return True
+        return False
+
+    def take(self, event: ServerSentEvent) -> None:
         if not self.count:
             self.first = event.data
         self.count += 1
-        if rules.text is None:
+        if self.rules.text is None:
             self._parts.append(event.data)
         if self._parses:
             try:
-                document = parse_json(event.data)
+                document = parse_json(event.data, keep_halves=True)
             except InvalidJson:
-                return False  # counted as an event without the field
+                return  # counted as an event without the field
             self._take_document(document)
-        return False
 
     def output(self) -> JsonValue:
         return mend("".join(self._parts)) if self._parts else None

@@ -27,8 +27,12 @@ class EventTaker(Protocol):
     reads_json: bool
     whole: bool  # what marks the end of a whole answer has come
 
-    def take(self, event: ServerSentEvent) -> bool:
-        """Use one event; True when nothing after it counts. May raise SolutionError (``agent_error``)."""
+    def ends(self, event: ServerSentEvent) -> bool:
+        """True for an event that only marks the end: it adds nothing, and nothing after it counts."""
+        ...
+
+    def take(self, event: ServerSentEvent) -> None:
+        """Use one event. May raise SolutionError (``agent_error``)."""
         ...
 
     def output(self) -> JsonValue:
@@ -72,7 +76,7 @@ class EventSink:
         if self.done:
             return
         for event in self._parser.close():
-            if event.cut_character or (self.taker.reads_json and not _is_whole(event.data)):
+            if event.cut_character or (self.taker.reads_json and not self._is_whole(event)):
                 message = f"stream cut inside an event, which begins: {snippet(event.data, 80)}"
                 raise SolutionError("incomplete", message, Resend.MAYBE_RECEIVED)
             self.unclosed = True
@@ -89,9 +93,20 @@ class EventSink:
             raise SolutionError("agent_error", f"the agent says in the stream: {_said(event.data)}")
         if event.data.strip() == "[DONE]":
             self.done = self.saw_done = True
-        elif self.taker.take(event):
+        elif self.taker.ends(event):
             self.done = True
+        else:
+            self.taker.take(event)
         return bool(event.data) and event.event.lower() not in _HEARTBEATS
+
+    def _is_whole(self, event: ServerSentEvent) -> bool:
+        if event.data.strip() == "[DONE]" or self.taker.ends(event):
+            return True
+        try:
+            parse_json(event.data)
+        except InvalidJson:
+            return False
+        return True
 
 
 def _said(data: str) -> str:
@@ -102,13 +117,3 @@ def _said(data: str) -> str:
     if isinstance(document, dict) and not agent_message(document):
         return agent_message({"error": document}) or snippet(data)
     return agent_message(document) or snippet(data)
-
-
-def _is_whole(data: str) -> bool:
-    if data.strip() == "[DONE]":
-        return True
-    try:
-        parse_json(data)
-    except InvalidJson:
-        return False
-    return True

@@ -220,7 +220,8 @@ async def _head(
         message = f"timed out: connect {_limit(limits.connect)} ({reply.place} did not accept the connection in time)"
         raise SolutionError("timed_out", message, Resend.UNSENT) from error
     except httpx.TransportError as error:
-        raise _connection_error(failure_of(error, reply.place)) from error
+        place = f"{reply.place} (through a proxy)" if transport.is_proxied(request.url) else reply.place
+        raise _connection_error(failure_of(error, place)) from error
     except ImportError as error:
         raise SolutionError("argument", "a SOCKS proxy needs the package `httpx[socks]`") from error
     except (OSError, ValueError) as error:

@@ -36,6 +36,7 @@ _OF_THE_CONNECTION = frozenset(
 )
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_HOST = re.compile(rb"[A-Za-z0-9._~:-]+")
 _REFERENCE = re.compile(r"%24%7B([A-Za-z_][A-Za-z0-9_]*)%7D")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -100,8 +101,10 @@ def to_httpx(request: Outgoing) -> httpx.Request:
         url = httpx.URL(request.url)
     except (httpx.InvalidURL, UnicodeError) as error:
         raise SolutionError("argument", f"`url` is not a valid address{_url_reason(request.url)}") from error
-    if url.scheme not in ("http", "https") or not url.host:
-        raise SolutionError("argument", "`url` is not an http:// or https:// address with a host; check the template")
+    if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host) or (url.port or 0) > 65535:
+        raise SolutionError(
+            "argument", "`url` is not an http:// or https:// address with a host and port; check the template"
+        )
     headers = [(name.encode("ascii", "replace"), _header_value(name, value)) for name, value in request.headers.items()]
     if url.userinfo and "authorization" not in request.headers:
         pair = f"{url.username}:{url.password}".encode()

@@ -32,6 +32,9 @@ _WORDS = {
     "Invalid \\escape": "an unknown escape in a text",
     "Invalid \\uXXXX escape": "a broken \\u escape in a text",
 }
+DEEPEST = 256
+"""Most levels of nesting. Deeper JSON can be parsed, but writing it again may break the one who tries."""
+
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -50,10 +53,11 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 
 
-def parse_json(text: str) -> JsonValue:
+def parse_json(text: str, *, keep_halves: bool = False) -> JsonValue:
     """The one JSON value in ``text`` (a BOM before it is allowed). Raises :class:`InvalidJson`.
 
-    Halves of a surrogate pair are put together where both are there; a lone one becomes U+FFFD.
+    Half a surrogate pair becomes U+FFFD, unless ``keep_halves``: for the pieces of a stream, whose next piece may begin
+    with the other half (:func:`mend` what they make together).
     """
     try:
         value = _DECODER.decode(text.removeprefix("\ufeff"))
@@ -65,7 +69,25 @@ def parse_json(text: str) -> JsonValue:
         raise InvalidJson("invalid JSON, nested too deeply") from error
     except ValueError as error:  # Python's limit on the digits of an integer
         raise InvalidJson("invalid JSON, a number has too many digits") from error
-    return _mended(value) if _SURROGATE_ESCAPE.search(text) else value
+    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
+        raise InvalidJson(f"invalid JSON, nested too deeply (more than {DEEPEST} levels)")
+    return value if keep_halves or not _SURROGATE_ESCAPE.search(text) else mend_value(value)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """True when lists and objects in ``value`` lie within each other at more than ``levels`` levels."""
+    row = [value]
+    for _ in range(levels + 1):
+        below: list[Any] = []
+        for item in row:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        row = [item for item in below if isinstance(item, dict | list)]
+        if not row:
+            return False
+    return True
 
 
 def _in_words(error: json.JSONDecodeError) -> str:
@@ -82,11 +104,12 @@ def mend(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _mended(value: Any) -> Any:
+def mend_value(value: Any) -> Any:
+    """:func:`mend` for all texts in a JSON value."""
     if isinstance(value, str):
         return mend(value)
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [mend_value(item) for item in value]
     if isinstance(value, dict):
-        return {mend(key): _mended(item) for key, item in value.items()}
+        return {mend(key): mend_value(item) for key, item in value.items()}
     return value

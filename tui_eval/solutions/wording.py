@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tui_eval.domain import JsonValue, as_text
+from tui_eval.solutions.strict_json import mend
 
 QUOTED = 200
 """Most characters of a body or message that an error quotes."""
@@ -12,7 +13,7 @@ QUOTED = 200
 
 def snippet(text: str, length: int = QUOTED) -> str:
     """The first ``length`` characters, runs of white space as one space, with … when something was cut."""
-    head = " ".join(text[: length * 4].split())
+    head = mend(" ".join(text[: length * 4].split()))
     return head[:length] + "…" if len(head) > length or len(text) > length * 4 else head
 
 
