@@ -14,7 +14,8 @@ def is_orchestration(keys: Collection[str], section_keys: Collection[str]) -> bo
     ``section_keys`` are the keys of its requests and defaults.
     """
     ours = {"solution", "dataset", "evaluators"} & set(section_keys)
-    return "requests" in keys and bool(COMPASS_SECTIONS & set(section_keys)) and not ours
+    result = "status" in keys  # what a finished orchestration leaves behind
+    return "requests" in keys and bool(COMPASS_SECTIONS & set(section_keys)) and not ours and not result
 
 
 def is_evalset(keys: Collection[str]) -> bool:

@@ -64,7 +64,8 @@ def _schema_of(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str,
     schema = model.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
     for name, inner in schema.pop("$defs", {}).items():
         definitions[name] = _as_typed(inner)
-    return _as_typed(schema)
+    typed: dict[str, Any] = _as_typed(schema)
+    return typed
 
 
 def _as_typed(schema: Any) -> Any:
@@ -97,7 +98,7 @@ def _one_of(key: str, known: Mapping[str, kinds.Kind], prefix: str, definitions:
         properties = {**schema["properties"], key: {"const": name}}
         definitions[f"{prefix}_{name}"] = {**schema, "properties": properties, "required": [key]}
         branches.append({"$ref": f"#/$defs/{prefix}_{name}"})
-        every_property.update(dict.fromkeys(properties, {}))
+        every_property.update({one: {} for one in properties})
     del every_property[key]
     definitions[f"{prefix}_part"] = {
         "type": "object",
