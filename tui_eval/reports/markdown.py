@@ -67,8 +67,9 @@ def code(text: str, length: int = TEXT_LENGTH) -> str:
     body = visible(cut, one_line=True)
     longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
     fence = "`" * (longest + 1)
-    # A space each side is taken off again by a reader; it keeps a backtick or a space at the end apart.
-    space = " " if body[0] in " `" or body[-1] in " `" else ""
+    # A space each side is taken off again by a reader (unless there is nothing else); it keeps a backtick or a space at
+    # an end apart.
+    space = " " if body.strip(" ") and (body[0] in " `" or body[-1] in " `") else ""
     return f"{fence}{space}{body}{space}{fence}"
 
 

@@ -22,7 +22,7 @@ from tui_eval.reports.data import request_data, run_data, summary_data, task_dat
 from tui_eval.reports.markdown import MarkdownReport
 from tui_eval.reports.view import TaskView
 from tui_eval.reports.writing import json_text
-from tui_eval.spec.loading import safe_name
+from tui_eval.spec.names import safe_name
 from tui_eval.store.records import AttemptRecord, FinishedTask, RequestRecord, RunRecord, TaskRecord
 
 
@@ -114,7 +114,11 @@ class ResultsDir:
 
     def _close_streams(self) -> None:
         for stream in self._streams.values():
-            self._try(stream.close)
+            try:
+                stream.close()
+            except OSError as error:
+                # Its first failure is told already; what is left in its buffer cannot be written either.
+                self.error = self.error or f"results folder {self.path}: cannot be written: {_why(error)}"
         self._streams.clear()
 
 
@@ -138,7 +142,9 @@ def _appending(path: Path) -> TextIO:
     if path.exists():
         with path.open("rb+") as existing:
             size = existing.seek(0, os.SEEK_END)
-            existing.truncate(_end_of_lines(existing, size))
+            end = _end_of_lines(existing, size)
+            if end < size:
+                existing.truncate(end)
     return path.open("a", encoding="utf-8", newline="\n")
 
 

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from tui_eval.domain import JsonValue, as_text
+from tui_eval.domain import JsonValue
 
 TOO_DEEP = "(nested too deeply to be exported)"
 
@@ -37,11 +37,8 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 
 def output_text(value: JsonValue) -> str:
-    """The text form of an output of any depth."""
-    try:
-        return as_text(value)
-    except (ValueError, TypeError, RecursionError):
-        return json_text(value)
+    """The text form of an output: a text is itself, anything else its JSON (see :func:`json_text`)."""
+    return value if isinstance(value, str) else json_text(value)
 
 
 def finite(number: float | None) -> float | None:
