@@ -117,6 +117,7 @@ def _check_machine(
     report: Preflight,
 ) -> None:
     """Programs, functions and hosts, of the solution and of the evaluators; third-party kinds tell nothing here."""
+    from tui_eval.evaluators.checks import check_options
     from tui_eval.solutions.command import check_command, secret_in_argv_warning
     from tui_eval.solutions.program_checks import check_program
     from tui_eval.solutions.python import check_function
@@ -144,6 +145,8 @@ def _check_machine(
     for evaluator in request.evaluators:
         options = evaluator.options
         where = f"requests.{request.name}.evaluators.{evaluator.name}"
+        for message in check_options(options):
+            report.add(Fault(message, file=place, path=where))
         if isinstance(options, JudgeOptions):
             hosts.append(host_of(options.base_url))
         elif isinstance(options, CommandEvaluatorOptions):
