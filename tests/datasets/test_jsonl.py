@@ -108,6 +108,14 @@ def test_a_torn_last_line_is_called_that(tmp_path: Path) -> None:
     assert "cut off" in fault.hint
 
 
+def test_a_tail_of_nul_characters_is_the_fault_of_its_line(tmp_path: Path) -> None:
+    source = dataset(tmp_path, "a.jsonl", b'{"id": 1}\n{"id": 2}\n' + b"\x00" * 3000)
+    (fault,) = source.scan().faults
+    assert (fault.line, fault.column) == (3, 1)
+    assert "damaged" in fault.hint
+    assert [case.id for case in source.cases()] == ["1", "2"]
+
+
 def test_byte_order_marks_at_the_start_and_of_joined_files_are_no_fault(tmp_path: Path) -> None:
     mark = b"\xef\xbb\xbf"
     source = dataset(tmp_path, "a.jsonl", mark + b'{"id": 1}\n' + mark + b'{"id": 2}\n')

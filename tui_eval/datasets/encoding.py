@@ -78,7 +78,9 @@ def detect(file: InputFile, head: bytes, setting: str, reading: Reading) -> Text
                 size += len(mark)
             return TextEncoding(codec, size, codec == "utf-8")
     codec = _UNMARKED.get(chosen, chosen)
-    if not codec.startswith(("utf-16", "utf-32")) and b"\x00" in head[:4096]:
+    # Further down a NUL is the fault of one line (a disk that lost power leaves such), here it is that of the file.
+    first_line = head[: head.find(b"\n") + 1 or 4096]
+    if not codec.startswith(("utf-16", "utf-32")) and b"\x00" in first_line:
         raise _binary(head[:4096], file.name)
     return TextEncoding(codec, 0, _BYTE_LINES.fullmatch(codec) is not None)
 
@@ -199,7 +201,11 @@ def _lookup(setting: str, name: str) -> str:
     except (LookupError, ValueError) as error:
         raise _unknown(setting, name) from error
     # Python also lists transformations such as base64 among its codecs; and some text codecs are not for files.
-    if not codec._is_text_encoding or codec.name in _NOT_FOR_FILES or codec.incrementaldecoder is None:
+    if (
+        not codec._is_text_encoding
+        or codec.name.replace("-", "_") in _NOT_FOR_FILES
+        or codec.incrementaldecoder is None
+    ):
         raise _unknown(setting, name)
     return _UNMARKED["utf-8-sig"] if codec.name == "utf-8-sig" else codec.name
 
@@ -210,12 +216,10 @@ def _unknown(setting: str, name: str) -> DatasetError:
 
 
 def _binary(head: bytes, name: str) -> DatasetError:
-    """A text in UTF-8 has no NUL bytes; a text in UTF-16 without a mark has one in nearly every second place."""
-    line = head[: head.index(0)].count(b"\n") + 1
+    """A text in UTF-8 has no NUL bytes; a mostly Western one in UTF-16 without a mark has one in every second place."""
     odd, even = head[1::2].count(0), head[0::2].count(0)
-    if max(odd, even) > len(head) // 5:
-        guess = "utf-16-le" if odd > even else "utf-16-be"
-        message, hint = "this looks like UTF-16 without a byte order mark", f"set `encoding: {guess}`"
-    else:
-        message, hint = f"a NUL byte at byte {head.index(0)} (line {line}): this is not a text file", ""
-    return refusal(message, name, line=line, hint=hint or "remove NUL bytes, or name the right file")
+    if max(odd, even) > 4 * min(odd, even) and max(odd, even) > len(head) // 5:
+        hint = f"set `encoding: {'utf-16-le' if odd > even else 'utf-16-be'}`"
+        return refusal("this looks like UTF-16 without a byte order mark", name, line=1, hint=hint)
+    message = f"a NUL byte at byte {head.index(0)} (line 1): this is not a text file"
+    return refusal(message, name, line=1, hint="name the right file, or set its `encoding`")

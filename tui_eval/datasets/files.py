@@ -82,9 +82,11 @@ class InputFile:
         return refusal("the file changed while it was in use", self.name, hint="start again when nothing writes to it")
 
 
-def open_input(path: Path) -> InputFile:
-    """Checks that the file is there, is a regular file (never waits for a pipe) and can be read. Raises DatasetError."""
-    name = str(path)
+def open_input(path: Path, name: str) -> InputFile:
+    """Checks that the file is there, is a regular file (never waits for a pipe) and can be read. Raises DatasetError.
+
+    ``name`` is what messages call it; they never show the path, which may come from a secret variable.
+    """
     try:
         found = os.stat(path)
     except FileNotFoundError as error:
@@ -138,7 +140,7 @@ def _missing_hint(path: Path) -> str:
     if "~" in path.parts:
         return "`~` is not expanded; write the path in full or relative to the plan's folder"
     if not path.parent.is_dir():
-        return f"the folder {path.parent} does not exist either; paths are relative to the plan's folder"
+        return "its folder does not exist either; paths are relative to the plan's folder"
     try:
         with os.scandir(path.parent) as entries:
             names = [entry.name for entry in islice(entries, 1000)]

@@ -57,18 +57,18 @@ def reader(name: str) -> Reader:
     return cast(Reader, importlib.import_module(READERS[name]))
 
 
-def format_of(path: Path) -> str:
+def format_of(path: Path, name: str) -> str:
     """The format a file's name stands for. Raises DatasetError when it stands for none."""
     suffix = path.suffix.lower()
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
     if suffix in _PACKED:
-        raise refusal(f"`{suffix}` files are not read", str(path), hint="unpack it first, then name the unpacked file")
+        raise refusal(f"`{suffix}` files are not read", name, hint="unpack it first, then name the unpacked file")
     if suffix in _SHEETS:
-        raise refusal("spreadsheets are not read", str(path), hint="save the sheet as CSV UTF-8")
+        raise refusal("spreadsheets are not read", name, hint="save the sheet as CSV UTF-8")
     near = nearest(suffix, SUFFIXES) if suffix else None
     hint = f"did you mean `{near}`? Or set `format`" if near else f"set `format` to one of {', '.join(READERS)}"
-    raise refusal("the file's name does not say its format", str(path), path="dataset.format", hint=hint)
+    raise refusal("the file's name does not say its format", name, path="dataset.format", hint=hint)
 
 
 def check_settings(options: Dataset, name: str, kind: str) -> None:

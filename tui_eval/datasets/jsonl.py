@@ -77,12 +77,16 @@ def records(lines: Iterator[Line], name: str) -> Iterator[Item]:
 
 
 def _broken(line: Line, error: NotJson, name: str) -> BadRow:
-    message = f"not valid JSON: {error.message}; the line begins `{excerpt(line.text.strip())}`"
+    text = line.text.strip()
+    message = f"not valid JSON: {error.message}; the line begins `{excerpt(text)}`"
+    hint = "each line is one whole JSON object"
     if isinstance(error, Refused):
-        message = f"{error.message}; the line begins `{excerpt(line.text.strip())}`"
+        message = f"{error.message}; the line begins `{excerpt(text)}`"
         hint = ""
+    elif "\0" in text:
+        hint = "it holds NUL characters: the file is damaged here"
     elif not line.ended:
         hint = "the file ends here without a line break; it may have been cut off"
-    else:
-        hint = "each line is one whole JSON object"
+    elif text in ("{", "["):
+        hint = "each line is one whole JSON object; for one document over several lines set `format: json`"
     return bad_row(message, name, line=line.number, column=error.position + 1, hint=hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -43,6 +43,9 @@ class Pages:
             return list(islice(self._source.cases(), start, start + count))
         return self._from(place, start, count)
 
+    def close(self) -> None:
+        self._walk.close()
+
     def _from(self, place: int, start: int, count: int) -> list[Case]:
         source = self._source
         items = source.items(Reading(), Place(self._offsets[place], self._lines[place]))
@@ -58,7 +61,7 @@ class Pages:
             for position, case in enumerate(islice(cases, start - first, start - first + count), start=start)
         ]
 
-    def _index(self) -> Iterator[bool]:
+    def _index(self) -> Generator[bool, None, None]:
         """Goes over the file once; each step is one case."""
         last: list[Item] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -16,27 +17,39 @@ from tui_eval.datasets.rows import BEGIN, BadRow, Item, Place, Reading, refusal
 from tui_eval.datasets.scan import scan
 from tui_eval.datasets.survey import Survey
 from tui_eval.domain import Case
-from tui_eval.errors import DatasetError
+from tui_eval.errors import DatasetError, SpecError
 from tui_eval.spec.model import Dataset
+from tui_eval.spec.references import find_references, resolve
 
 
 def open_dataset(spec: Dataset, folder: Path, *, environment: Mapping[str, str] | None = None) -> DatasetSource:
     """The dataset that ``spec`` describes; a relative path starts at ``folder``. Reads no case yet.
 
-    ``environment`` (default: the process's) may raise the size limits, see ``limits``. Raises DatasetError when the
+    ``environment`` (default: the process's) holds the values of ``${NAME}`` in the path, and may raise the size limits
+    (see ``limits``). Raises DatasetError when the
     file is missing, is no regular file or cannot be read, and for settings that contradict each other.
     """
-    limits = limits_from(os.environ if environment is None else environment)
+    environment = os.environ if environment is None else environment
+    limits = limits_from(environment)
     if spec.path is None:
         formats.check_settings(spec, "", "inline")
         return DatasetSource(spec, None, "inline", limits)
     if not spec.path.strip():
         raise refusal("the path is empty", "", path="dataset.path", hint="name a file")
-    path = folder / spec.path
-    file = open_input(path)
-    kind = spec.format or formats.format_of(path)
+    path = folder / _resolved(spec.path, environment)
+    # What a variable holds is never shown.
+    name = spec.path if find_references(spec.path, template=False) else str(path)
+    file = open_input(path, name)
+    kind = spec.format or formats.format_of(path, name)
     formats.check_settings(spec, file.name, kind)
     return DatasetSource(spec.model_copy(update={"format": kind}), file, kind, limits)
+
+
+def _resolved(path: str, environment: Mapping[str, str]) -> str:
+    try:
+        return resolve(path, environment)
+    except SpecError as error:
+        raise DatasetError([replace(fault, path="dataset.path") for fault in error.faults]) from error
 
 
 class DatasetSource:
@@ -112,6 +125,12 @@ class DatasetSource:
         if self._pages is None:
             self._pages = Pages(self)
         return self._pages.rows(max(start, 0), max(count, 0))
+
+    def close(self) -> None:
+        """Lets go of the file, which :meth:`rows` keeps open until it has seen the end. A later call opens it again."""
+        if self._pages is not None:
+            self._pages.close()
+            self._pages = None
 
     def count(self) -> int:
         """How many records the file has, broken ones too, counted as quickly as the format allows. DatasetError."""
