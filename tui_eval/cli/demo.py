@@ -168,8 +168,12 @@ def _print_result(ended: Ended, surprises: list[str], history: Path | None) -> N
         tell("The demo did not go as designed.")
         return
     run_id = ended.run.run_id
+    hints = {
+        f"tui-eval show {run_id} --case capital-australia": "one case in full",
+        f"tui-eval export {run_id} --format md": "the result as a document",
+        "tui-eval demo --copy-samples my-evals": "plans to start from",
+    }
     out("The demo went as designed: every wrong answer and every failure above was made on purpose.")
     out()
-    out(f"  tui-eval show {run_id} --case capital-australia   one case in full")
-    out(f"  tui-eval export {run_id} --format md              the result as a document")
-    out("  tui-eval demo --copy-samples my-evals             plans to start from")
+    for command, use in hints.items():
+        out(f"  {command:<60} {use}")

@@ -34,12 +34,13 @@ EXIT_STATUSES = {
 def run_to_exit_status(command: click.Command, arguments: Sequence[str]) -> int:
     """Run a command line and return its exit status. Raises nothing."""
     prepare_streams()
+    status = 0
     try:
         status = _status_of(command, arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (StdoutClosed, BrokenPipeError):
-        return _silence_stdout(0)
+        return _silence_stdout(status)  # 0 unless the command had come to another end before
     except OSError as error:
         tell(f"tui-eval: standard output cannot be written: {error.strerror or error}")
         return _silence_stdout(OUTPUT_FAILED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +12,7 @@ import click
 
 from tui_eval.cli.history import opened, place_of
 from tui_eval.cli.options import history_option, json_option, plan_argument, set_option
-from tui_eval.cli.terminal import out, out_json, tell
+from tui_eval.cli.terminal import StdoutClosed, out, out_json, tell
 from tui_eval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -227,7 +228,8 @@ def cancel(run_id: str, request: str | None, case: str | None, drain: bool, wait
     place = place_of(history)
     with opened(history) as stored:
         found = stored.run(run_id)
-        kind, arguments = "cancel_run", {"drain": drain}
+        kind: str = "cancel_run"
+        arguments: dict[str, Any] = {"drain": drain}
         if case is not None:
             kind, arguments = "cancel_task", {"task": _one_task(stored, found, request, case)}
         elif request is not None:
@@ -288,6 +290,7 @@ def _conclude(
 ) -> int:
     from tui_eval.analysis.summary import total_of
     from tui_eval.analysis.verdict import run_verdict
+    from tui_eval.cli.progress_line import progress_json
     from tui_eval.cli.summary import print_summary
 
     verdict = run_verdict(
@@ -298,15 +301,14 @@ def _conclude(
         history_failed=ended.history_failed,
         signal=ended.signal,
     )
-    if as_json:
-        from tui_eval.cli.progress_line import progress_json
-
-        out_json(
-            progress_json(ended.run, ended.requests) | {"exit_code": verdict.code, "reasons": list(verdict.reasons)}
-        )
-    elif not ended.history_failed:
-        with opened(history) as stored:
-            print_summary(stored, stored.run(ended.run.run_id))
+    with suppress(StdoutClosed):  # whoever closed it early still gets the verdict as the exit status
+        if as_json:
+            out_json(
+                progress_json(ended.run, ended.requests) | {"exit_code": verdict.code, "reasons": list(verdict.reasons)}
+            )
+        elif not ended.history_failed:
+            with opened(history) as stored:
+                print_summary(stored, stored.run(ended.run.run_id))
     for reason in verdict.reasons:
         tell(f"exit status {verdict.code}: {reason}")
     if ended.signal is not None:

@@ -185,5 +185,7 @@ def _print_failures(stored: History, run: RunRecord, summarised: list[RequestSum
             label = f"{group.count} {times} {one_line(group.label, 160)}"
             out(f"{outcome_word(group.outcome)}  {one_line(request.name, 40)}  {label}")
             out(f"    {cases}{more}")
+            if not group.same:
+                out(f"    such as {one_line(group.example.message, 160)}")
         if len(found) > GROUPS_SHOWN:
             out(f"    … and {len(found) - GROUPS_SHOWN} more kinds of failure in {one_line(request.name, 40)}")

@@ -97,7 +97,7 @@ async def execute_job(
         execution = Execution(start, listener, environment)
         results_dir = job.results_dir or start.loaded.plan.runtime.results_dir
         if results_dir is not None:
-            execution.write_results_to(start.loaded.folder / results_dir)
+            execution.write_results_to(start.loaded.folder / results_dir, start.loaded.secrets.redact_value)
         with _obeying_signals(execution) if signals else nullcontext():
             return await execution.run()
 
@@ -131,9 +131,9 @@ class Execution:
             grace=plan.runtime.cleanup_grace_seconds,
         )
 
-    def write_results_to(self, folder: Path) -> None:
-        """Also write every finished task below ``folder`` (see ``reports.results_dir``)."""
-        self._results = ResultsDir(folder, self.run_record, list(self._requests.values()))
+    def write_results_to(self, folder: Path, redact: Callable[[Any], Any]) -> None:
+        """Also write every finished task below ``folder`` (see ``reports.results_dir``), secrets replaced."""
+        self._results = ResultsDir(folder, self.run_record, list(self._requests.values()), redact)
 
     async def run(self) -> Ended:
         """Execute until the end and write the final state."""

@@ -51,10 +51,20 @@ class ResultsDir:
     """The results folder of one run. ``error`` is the first thing that could not be written, empty when all could;
     after it nothing more is tried."""
 
-    def __init__(self, folder: Path, run: RunRecord, requests: list[RequestRecord]) -> None:
-        """Make the folders. Raises :class:`UsageError` when that is not possible."""
+    def __init__(
+        self,
+        folder: Path,
+        run: RunRecord,
+        requests: list[RequestRecord],
+        redact: Callable[[JsonValue], JsonValue] = lambda value: value,
+    ) -> None:
+        """Make the folders. ``redact`` replaces the secrets in a JSON value (tasks come as the evaluators saw them).
+
+        Raises :class:`UsageError` when that is not possible.
+        """
         self.path = folder / run.run_id
         self.error = ""
+        self._redact = redact
         self._run = run
         self._report = MarkdownReport(run, requests)
         self._folders = _folders(self.path, requests)
@@ -73,6 +83,7 @@ class ResultsDir:
 
     def add_view(self, view: TaskView) -> None:
         """Write the line of a task, for instance one that was taken over from an earlier run."""
+        view = _redacted(view, self._redact)
         self._report.add(view)
         line = json_text({"run_id": self._run.run_id, **task_data(view)}) + "\n"
 
@@ -200,6 +211,21 @@ def _view(run: RunRecord, request: RequestRecord, task: DescribedTask, result: F
     )
     return TaskView(
         request.name, record, dict(task.case_input), _output(task, result), result.scores, _without_payloads(result)
+    )
+
+
+def _redacted(view: TaskView, redact: Callable[[JsonValue], JsonValue]) -> TaskView:
+    """The same task without the values of secrets, as the history keeps it."""
+    return replace(
+        view,
+        task=replace(view.task, message=redact(view.task.message), output=redact(view.task.output)),
+        input=redact(view.input),
+        output=redact(view.output),
+        scores=[
+            replace(score, reason=redact(score.reason), error=redact(score.error), detail=redact(dict(score.detail)))
+            for score in view.scores
+        ],
+        attempts=[replace(attempt, message=redact(attempt.message)) for attempt in view.attempts],
     )
 
 

@@ -1,0 +1,167 @@
+"""`validate`, `preview` and `schema`: everything about a plan that can be known without executing it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.cli.conftest import Call
+from tui_eval.demo.samples import samples_folder
+
+CASES = Path(__file__).parents[1] / "cases"
+TOKEN = "t0ken-Very/Secret+value"
+
+
+def plan(folder: Path, **changes: object) -> Path:
+    """A small valid plan over one good case, with some of its sections changed."""
+    (folder / "data.jsonl").write_text('{"id": "a", "question": "1\\u001b[2J?"}\n{"id": "b", "question": "2?"}\n')
+    request = {
+        "name": "agent",
+        "dataset": {"path": "data.jsonl"},
+        "solution": {
+            "type": "http",
+            "url": "http://127.0.0.1:1/ask",
+            "headers": {"authorization": "Bearer ${TEST_TOKEN}", "x-plain": "visible"},
+            "body": {"q": "{{ question }}"},
+        },
+        "evaluators": [{"id": "contains", "expected": "x"}],
+        **changes,
+    }
+    path = folder / "plan.yaml"
+    path.write_text(yaml.safe_dump({"version": 1, "name": "p", "requests": [request]}))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_TOKEN", TOKEN)
+
+
+def test_a_good_plan_is_summed_up(call: Call, tmp_path: Path) -> None:
+    done = call("validate", plan(tmp_path))
+    assert done.status == 0, done.err
+    assert "1 request, 2 tasks, at most 2 calls" in done.out
+    report = call("validate", plan(tmp_path), "--json").json
+    assert report["valid"] is True
+    assert report["plans"][0]["requests"][0]["hosts"] == ["127.0.0.1:1"]
+
+
+def test_faults_of_the_plan_and_of_its_dataset_are_listed_together(call: Call, tmp_path: Path) -> None:
+    path = plan(tmp_path, executon={"n_repeat": 2})
+    (tmp_path / "data.jsonl").write_text('{"id": "a"}\n{"id": \n{"id": "c"}\n[1]\n')
+    done = call("validate", path)
+    assert (done.status, done.out) == (2, "")
+    assert "executon" in done.err
+    assert "execution" in done.err
+    assert "data.jsonl:2" in done.err
+    assert "data.jsonl:4" in done.err
+
+
+def test_faults_for_machines_have_their_place(call: Call, tmp_path: Path) -> None:
+    done = call("validate", plan(tmp_path, solution={"type": "http", "url": "http://x/", "methd": "GET"}), "--json")
+    assert done.status == 2
+    (fault,) = done.json["plans"][0]["faults"]
+    assert fault["line"] > 0
+    assert "methd" in fault["path"] + fault["message"]
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"solution": {"type": "command", "argv": ["./not-there", "{{ question }}"]}},
+        {"solution": {"type": "python", "function": "no_such_module:answer"}},
+        {"solution": {"type": "http", "url": "http://127.0.0.1/", "body": "{{ qestion }}"}},
+        {"evaluators": [{"id": "exact", "variable_mapping": {"expected_output": "dataset.anser"}}]},
+        {"evaluators": [{"id": "regex", "pattern": "("}]},
+    ],
+)
+def test_what_cannot_work_is_found_without_executing_anything(
+    call: Call, tmp_path: Path, section: dict[str, object]
+) -> None:
+    done = call("validate", plan(tmp_path, **section))
+    assert done.status == 2, done.out
+    assert "plan.yaml" in done.err
+
+
+@pytest.mark.parametrize("name", ["blank.jsonl", "empty-list.json", "header-only.csv", "zero.jsonl"])
+def test_no_case_at_all_is_a_fault(call: Call, tmp_path: Path, name: str) -> None:
+    done = call(
+        "validate", plan(tmp_path, dataset={"path": name, "id": None}, solution={"type": "http", "url": "http://x/"})
+    )
+    assert done.status == 2
+    (tmp_path / name).write_bytes((CASES / "12-empty-dataset" / name).read_bytes())
+    done = call("validate", plan(tmp_path, dataset={"path": name}, solution={"type": "http", "url": "http://x/"}))
+    assert done.status == 2
+    assert "0 of 0 cases selected" in done.err
+
+
+@pytest.mark.parametrize("sample", [{"limit": 0}, {"where": "question == 'nothing'"}])
+def test_a_sample_that_takes_nothing_is_a_fault(call: Call, tmp_path: Path, sample: dict[str, object]) -> None:
+    done = call("validate", plan(tmp_path, dataset={"path": "data.jsonl", "sample": sample}))
+    assert done.status == 2
+    assert "0 of 2 cases selected" in done.err
+
+
+def test_a_missing_plan_is_refused(call: Call, tmp_path: Path) -> None:
+    done = call("validate", tmp_path / "none.yaml")
+    assert (done.status, done.out) == (2, "")
+    assert "none.yaml" in done.err
+
+
+def test_a_value_can_be_changed_for_once(call: Call, tmp_path: Path) -> None:
+    done = call("validate", plan(tmp_path), "--set", "requests.agent.execution.n_repeat=3", "--json")
+    assert done.json["plans"][0]["requests"][0]["tasks"] == 6
+    assert call("validate", plan(tmp_path), "--set", "requests.agnt.execution.n_repeat=3").status == 2
+
+
+def test_preview_shows_exactly_what_would_be_sent_and_no_secret(call: Call, tmp_path: Path) -> None:
+    done = call("preview", plan(tmp_path), "--case", "b")
+    assert done.status == 0, done.err
+    assert "2?" in done.out
+    assert "${TEST_TOKEN}" in done.out
+    assert "visible" in done.out
+    assert TOKEN not in done.out + done.err
+    (item,) = call("preview", plan(tmp_path), "--case", "b", "--json").json
+    assert (item["request"], item["case"]) == ("agent", "b")
+    assert TOKEN not in json.dumps(item)
+
+
+def test_preview_sends_nothing_and_makes_no_history(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUI_EVAL_HISTORY", str(tmp_path / "history.db"))
+    marker = tmp_path / "executed"
+    solution = {"type": "command", "argv": ["touch", str(marker), "{{ question }}"]}
+    done = call("preview", plan(tmp_path, solution=solution), "--limit", "2")
+    assert done.status == 0, done.err
+    assert done.out.count("case ") == 2
+    assert not marker.exists()
+    assert not (tmp_path / "history.db").exists()
+
+
+def test_preview_shows_control_characters_of_a_case_as_text(call: Call, tmp_path: Path) -> None:
+    done = call("preview", plan(tmp_path), "--case", "a")
+    assert "\x1b" not in done.out
+    assert "\\x1b[2J" in done.out or "\\u001b[2J" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"), [(["--request", "agnt"], "did you mean `agent`"), (["--case", "zz"], "zz")]
+)
+def test_preview_of_what_is_not_there_is_refused(call: Call, tmp_path: Path, arguments: list[str], hint: str) -> None:
+    done = call("preview", plan(tmp_path), *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert hint in done.err
+
+
+def test_the_schema_accepts_every_sample_and_refuses_a_wrong_key(call: Call) -> None:
+    schema = call("schema").json
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    validator.check_schema(schema)
+    for path in samples_folder().glob("*.yaml"):
+        assert not [error.message for error in validator.iter_errors(yaml.safe_load(path.read_text("utf-8")))], path
+    assert list(validator.iter_errors({"version": 1, "name": "x", "requests": [], "reqests": []}))
