@@ -5,6 +5,7 @@ All share :class:`EvaluatorOptions`. What a kind compares, and how, is written i
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -194,8 +195,8 @@ class JudgeOptions(EvaluatorOptions):
     @model_validator(mode="after")
     def _range_and_threshold(self) -> JudgeOptions:
         low, high = self.range
-        if not low < high:
-            raise ValueError("range is [low, high] with low < high")
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError("range is [low, high], two finite numbers with low < high")
         if self.answer_type == "yes_no" and "threshold" in self.model_fields_set:
             raise ValueError("threshold goes with answer_type: score (yes passes, no does not)")
         if self.threshold is not None and not low <= self.threshold <= high:

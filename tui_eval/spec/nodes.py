@@ -19,6 +19,8 @@ Path: TypeAlias = tuple[Key, ...]
 DEPTH = 100
 """Most levels of maps and lists inside each other in anything a user writes."""
 
+LARGEST_INTEGER_BITS = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -118,6 +120,10 @@ def _node_of(value: Any, place: Place, depth: int) -> Node:
             _node_of(item, replace(place, path=(*place.path, index)), depth + 1) for index, item in enumerate(value)
         ]
         return Node(children, place)
+    if isinstance(value, int) and value.bit_length() > LARGEST_INTEGER_BITS:
+        raise ValueError(
+            f"{dotted(place.path)} is a number of more than {LARGEST_INTEGER_BITS} bits: write it as a text"
+        )
     if value is None or isinstance(value, bool | int):
         return Node(value, place)
     if isinstance(value, str):

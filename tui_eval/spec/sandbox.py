@@ -249,6 +249,9 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
                 return self.undefined(obj=obj, name=argument)
         return super().getitem(obj, argument)
 
+    def wrap_str_format(self, value: Any) -> None:
+        """``str.format`` is not available: its widths are a way to texts of any size. Join texts with ``~``."""
+
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         for kind, methods in _METHODS.items():
             if isinstance(obj, kind):
