@@ -37,8 +37,9 @@ def plan(folder: Path, **changes: object) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def token(monkeypatch: pytest.MonkeyPatch) -> None:
+def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TEST_TOKEN", TOKEN)
+    monkeypatch.setenv("TUI_EVAL_HISTORY", str(tmp_path / "history.db"))
 
 
 def test_a_good_plan_is_summed_up(call: Call, tmp_path: Path) -> None:
@@ -53,12 +54,14 @@ def test_a_good_plan_is_summed_up(call: Call, tmp_path: Path) -> None:
 def test_faults_of_the_plan_and_of_its_dataset_are_listed_together(call: Call, tmp_path: Path) -> None:
     path = plan(tmp_path, executon={"n_repeat": 2})
     (tmp_path / "data.jsonl").write_text('{"id": "a"}\n{"id": \n{"id": "c"}\n[1]\n')
-    done = call("validate", path)
-    assert (done.status, done.out) == (2, "")
-    assert "executon" in done.err
-    assert "execution" in done.err
-    assert "data.jsonl:2" in done.err
-    assert "data.jsonl:4" in done.err
+    for verb in ("validate", "run", "preview"):
+        done = call(verb, path)
+        assert (done.status, done.out) == (2, "")
+        assert "executon" in done.err
+        assert "execution" in done.err
+        assert "data.jsonl:2" in done.err
+        assert "data.jsonl:4" in done.err
+    assert not (tmp_path / "history.db").exists()
 
 
 def test_faults_for_machines_have_their_place(call: Call, tmp_path: Path) -> None:
@@ -130,10 +133,7 @@ def test_preview_shows_exactly_what_would_be_sent_and_no_secret(call: Call, tmp_
     assert TOKEN not in json.dumps(item)
 
 
-def test_preview_sends_nothing_and_makes_no_history(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TUI_EVAL_HISTORY", str(tmp_path / "history.db"))
+def test_preview_sends_nothing_and_makes_no_history(call: Call, tmp_path: Path) -> None:
     marker = tmp_path / "executed"
     solution = {"type": "command", "argv": ["touch", str(marker), "{{ question }}"]}
     done = call("preview", plan(tmp_path, solution=solution), "--limit", "2")

@@ -71,8 +71,12 @@ def _print_attempt(attempt: AttemptRecord) -> None:
         return
     print_value("sent", attempt.payload.request, "    ")
     for name, value in (attempt.payload.answer or {}).items():
-        if value not in (None, "", [], {}, False) or name == "output":
-            print_value("received" if name == "output" else name, value, "    ")
+        if name == "output" and not (attempt.error_kind and value is None):
+            print_value("received", value, "    ")
+        elif name == "first_byte_seconds" and value is not None:
+            out(f"    first byte after {duration(value)}")
+        elif value not in (None, "", [], {}, False):
+            print_value(name, value, "    ")
 
 
 def print_value(name: str, value: JsonValue, indent: str) -> None:

@@ -83,6 +83,7 @@ def _serve(port: int) -> int:
 
 def _run_quickstart(history: Path | None, as_json: bool) -> int:
     from tui_eval.cli.history import place_of
+    from tui_eval.cli.progress import listener_for
     from tui_eval.demo.samples import samples_folder
     from tui_eval.runner import Job, carry_out, new_run_id
 
@@ -93,7 +94,10 @@ def _run_quickstart(history: Path | None, as_json: bool) -> int:
         # The plan starts `python3`: let it be this one, also when its folder is not on the path.
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         tell(f"An agent listens on {address}; running {plan}")
-        ended = carry_out(Job("launch", history=str(place), run_id=new_run_id(), plan=str(plan)))
+        ended = carry_out(
+            Job("launch", history=str(place), run_id=new_run_id(), plan=str(plan)),
+            listener_for("none" if as_json else "auto"),
+        )
     if ended.signal is not None or ended.history_failed:
         return ended.exit_status
     surprises = differences(ended.requests)

@@ -13,7 +13,7 @@ import click
 from tui_eval.cli.history import opened, place_of
 from tui_eval.cli.options import history_option, json_option, plan_argument, set_option
 from tui_eval.cli.terminal import StdoutClosed, out, out_json, tell
-from tui_eval.errors import UsageError
+from tui_eval.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from tui_eval.engine.execution import Ended
@@ -128,7 +128,13 @@ def run(
         tags=tags,
         note=note,
     )
-    return _execute(job, **execution)
+    try:
+        return _execute(job, **execution)
+    except SpecError:
+        from tui_eval.cli.checking import check
+
+        check(plan, overrides).raise_faults()  # the plan's faults, and its datasets' too
+        raise
 
 
 @click.command()

@@ -17,7 +17,7 @@ from tui_eval.store.liveness import state_now
 
 if TYPE_CHECKING:
     from tui_eval.store.reader import History
-    from tui_eval.store.records import Counters, RequestRecord, RunRecord
+    from tui_eval.store.records import Counters, RequestRecord, RequestState, RunRecord
 
 BATCH = 500
 FAILURES = (Outcome.FAILED, Outcome.ERROR, Outcome.UNSCORED)
@@ -86,13 +86,18 @@ def print_head(run: RunRecord) -> None:
 
 
 def _print_requests(requests: list[RequestSummary]) -> None:
-    header = ["request", "state", "tasks", "passed", "failed", "error", "unscored", "cancelled", "left", "reused"]
-    header += ["pass rate", "95 % interval", "p50", "p95"]
-    rows = [_request_row(one.request.name, one.request.state.value, one.summary) for one in requests]
+    """One line a request and one for all; columns that say nothing are left out, so that it fits a usual terminal."""
+    rows = [_request_row(one.request.name, one.request.state, one.summary) for one in requests]
     if len(requests) > 1:
-        total = Summary(*_total(requests))
-        rows.append(_request_row("all", "", total))
-    out_table(header, rows, right=tuple(range(2, len(header))))
+        rows.append(_request_row("all", None, Summary(*_total(requests))))
+    left_out = {
+        name
+        for name, dull in (("state", ("completed", "")), ("cancelled", "0"), ("left", "0"), ("reused", "0"))
+        if all(row[name] in dull for row in rows)
+    }
+    header = [name for name in rows[0] if name not in left_out] if rows else []
+    numbers = [index for index, name in enumerate(header) if name not in ("request", "state", "pass rate (95 %)")]
+    out_table(header, [[row[name] for name in header] for row in rows], right=numbers)
     for one in requests:
         if one.request.error:
             out(f"  ! {one_line(one.request.name)}: {safe(one.request.error)}")
@@ -105,19 +110,19 @@ def _total(requests: list[RequestSummary]) -> tuple[Counters, Rate, Mean]:
     return counters, rate_of(counters.passed, counters.decided), Mean(0)
 
 
-def _request_row(name: str, state: str, summary: Summary) -> list[str]:
+def _request_row(name: str, state: RequestState | None, summary: Summary) -> dict[str, str]:
     counters = summary.counters
-    left = counters.total - counters.finished
-    return [
-        one_line(name, 40),
-        state,
-        *(str(count) for count in (counters.total, counters.passed, counters.failed, counters.error)),
-        *(str(count) for count in (counters.unscored, counters.cancelled, left, counters.reused)),
-        share(summary.pass_rate.rate),
-        interval(summary.pass_rate.low, summary.pass_rate.high),
-        duration(summary.latency_p50),
-        duration(summary.latency_p95),
-    ]
+    return {
+        "request": one_line(name, 40),
+        "state": state.value if state else "",
+        "tasks": str(counters.total),
+        **{word: str(getattr(counters, word)) for word in ("passed", "failed", "error", "unscored", "cancelled")},
+        "left": str(counters.total - counters.finished),
+        "reused": str(counters.reused),
+        "pass rate (95 %)": rate_text(summary.pass_rate),
+        "p50": duration(summary.latency_p50),
+        "p95": duration(summary.latency_p95),
+    }
 
 
 def share(rate: float | None) -> str:
@@ -125,8 +130,11 @@ def share(rate: float | None) -> str:
     return "-" if rate is None else f"{rate:.1%}"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{low:.1%} to {high:.1%}"
+def rate_text(rate: Rate) -> str:
+    """A rate with its interval, ``87.0% (68 to 96)``; ``-`` when nothing was decided."""
+    if rate.rate is None or rate.low is None or rate.high is None:
+        return "-"
+    return f"{rate.rate:.1%} ({100 * rate.low:.0f} to {100 * rate.high:.0f})"
 
 
 def _print_evaluators(requests: list[RequestSummary]) -> None:

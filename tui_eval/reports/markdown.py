@@ -90,7 +90,7 @@ def _head(run: RunRecord, requests: list[RequestRecord]) -> list[str]:
         if text
     ]
     if times:
-        lines.append(f"- {', '.join(times).capitalize()}")
+        lines.append(f"- {', '.join(times).replace('started', 'Started', 1)}")
     lines.append(f"- Passed {decided_text(totals)}")
     lines += [f"- Error: {code(run.error)}"] if run.error else []
     lines += [f"- Note: {code(run.note)}"] if run.note else []
