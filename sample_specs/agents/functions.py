@@ -11,4 +11,8 @@ def answer(case, greeting=""):
 
 def is_short(output, limit=40):
     """The check. It gets the variables of `variable_mapping`; it returns true or false, a number, or a mapping."""
-    return {"score": 1.0 if len(output) <= limit else 0.0, "passed": len(output) <= limit, "reason": f"{len(output)} characters"}
+    return {
+        "score": 1.0 if len(output) <= limit else 0.0,
+        "passed": len(output) <= limit,
+        "reason": f"{len(output)} characters",
+    }
