@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tui_eval.engine.data import TaskDescription, TaskResult
 from tui_eval.engine.execution import Ended, Listener, execute_job
 from tui_eval.errors import UsageError
-from tui_eval.runner import Job, new_run_id
+from tui_eval.jobs import Job, new_run_id
 from tui_eval.spec.model import Plan
 from tui_eval.store.place import history_path
 from tui_eval.store.records import Counters, RequestRecord, RequestState, RunRecord, RunState
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +186,13 @@ def _default_folder(plan: str | os.PathLike[str] | Mapping[str, Any]) -> str | N
     return os.getcwd() if isinstance(plan, Mapping) else None
 
 
-def _blocking(name: str, work: Awaitable[Any]) -> Any:
+def _blocking(name: str, work: Coroutine[Any, Any, Result]) -> Result:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_awaited(work))
-    work.close()  # type: ignore[attr-defined]
+        return asyncio.run(work)
+    work.close()
     raise UsageError(f"{name} blocks and there is a running event loop: await async_{name} instead")
-
-
-async def _awaited(work: Awaitable[Any]) -> Any:
-    return await work
 
 
 class _Callbacks(Listener):
@@ -234,8 +233,6 @@ class _Callbacks(Listener):
         payload: Mapping[str, Any] | None = None,
     ) -> None:
         if self._on_progress is not None:
-            import time
-
             self._on_progress(ProgressEvent(self._run_id, event, time.time(), request, task_id, status, payload or {}))
 
 

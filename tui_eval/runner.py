@@ -9,47 +9,19 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import subprocess
 import sys
-import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import HistoryError, TuiEvalError, UsageError
+from tui_eval.jobs import Job, new_run_id
 
 if TYPE_CHECKING:
     from tui_eval.engine.execution import Ended, Listener
 
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a runner is to do.
-
-    ``action`` is ``launch`` (needs ``plan``: a path or the plan's data), ``rerun`` (needs ``parent`` and
-    ``selection``) or ``resume``. ``run_id`` is the run that is made, or finished. ``history`` is the file's path.
-    ``selection`` has the keys of :class:`~tui_eval.analysis.selection.Action`.
-    """
-
-    action: str
-    history: str
-    run_id: str
-    plan: str | dict[str, Any] | None = None
-    folder: str | None = None
-    overrides: tuple[str, ...] = ()
-    parent: str | None = None
-    selection: dict[str, Any] = field(default_factory=dict)
-    stored_cases: bool = False
-    results_dir: str | None = None
-    tags: tuple[str, ...] = ()
-    note: str = ""
-
-
-def new_run_id(now: float | None = None) -> str:
-    """An id for a run: ``20261129-143501-7f3a``. Sorts by time (UTC), safe in a file name."""
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
-    return f"{stamp}-{secrets.token_hex(2)}"
+__all__ = ["Job", "carry_out", "main", "new_run_id", "start_detached"]
 
 
 def carry_out(job: Job, listener: Listener | None = None) -> Ended:

@@ -28,7 +28,7 @@ from tui_eval.store.liveness import HEARTBEAT_SECONDS
 from tui_eval.store.records import Activity, Command, LogLine, RequestRecord, RequestState, RunRecord, RunState
 
 if TYPE_CHECKING:
-    from tui_eval.runner import Job
+    from tui_eval.jobs import Job
     from tui_eval.spec.loading import LoadedRequest
 
 TICK_SECONDS = 0.25

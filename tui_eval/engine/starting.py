@@ -20,7 +20,7 @@ from tui_eval.store.records import RunState
 from tui_eval.store.writer import HistoryWriter
 
 if TYPE_CHECKING:
-    from tui_eval.runner import Job
+    from tui_eval.jobs import Job
     from tui_eval.spec.loading import LoadedPlan
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import TuiEvalError, UsageError
+from tui_eval.spec.credentials import hidden_places, restore_hidden
 from tui_eval.spec.loading import load_plan
-from tui_eval.spec.secrets import restore_hidden
 
 if TYPE_CHECKING:
     from tui_eval.spec.loading import LoadedPlan
@@ -22,10 +22,10 @@ def load_stored_plan(run: RunRecord, environment: Mapping[str, str], overrides: 
     error when they are no longer there.
     """
     folder = Path(run.folder)
-    plan, missing = restore_hidden(run.plan, {})
-    if missing:
-        plan, missing = restore_hidden(run.plan, _today(run, environment))
-    if missing:
+    plan = run.plan
+    if hidden_places(plan):
+        plan = restore_hidden(plan, _today(run, environment))
+    if missing := hidden_places(plan):
         raise UsageError(
             f"run {run.run_id}: credentials typed into the plan are never stored, and {run.plan_path or 'its plan'} does "
             f"not have them any more: {', '.join(missing)}. Put them into the environment and write ${{NAME}} in the plan."
@@ -33,7 +33,7 @@ def load_stored_plan(run: RunRecord, environment: Mapping[str, str], overrides: 
     return load_plan(plan, overrides=overrides, environment=environment, folder=folder)
 
 
-def _today(run: RunRecord, environment: Mapping[str, str]) -> dict[str, object]:
+def _today(run: RunRecord, environment: Mapping[str, str]) -> dict[str, Any]:
     if not run.plan_path:
         return {}
     try:

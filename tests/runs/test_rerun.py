@@ -1,0 +1,115 @@
+"""A re-run calls the agent for what was asked and for nothing else; the run before stays as it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.support.product import Agent, Product
+
+PLAN = """
+version: 1
+name: again
+task_concurrency: 32
+requests:
+  - name: json
+    dataset: {path: cases.jsonl}
+    solution: {type: http, url: "${AGENT}/json", body: {question: "{{ question }}"}, output_extractor: output}
+    evaluators: [{id: exact, variable_mapping: {expected_output: dataset.answer}}]
+"""
+
+
+def rows(count: int, wrong: set[int]) -> list[dict[str, str]]:
+    return [
+        {"id": f"s{number}", "question": f"What is {number} + 1?", "answer": str(number + 1 + (number in wrong))}
+        for number in range(count)
+    ]
+
+
+def test_rerunning_three_failed_of_300_makes_three_calls(product: Product, agent: Agent) -> None:
+    product.write_cases(rows(300, {5, 100, 299}))
+    plan = product.write_plan(PLAN)
+    environment = {"AGENT": agent.url}
+    assert product.run("run", str(plan), "--run-id", "first", environment=environment).returncode == 1
+    before = (
+        product.query("SELECT * FROM tasks ORDER BY id"),
+        product.query("SELECT * FROM runs WHERE run_id = 'first'"),
+    )
+    assert agent.stats()["requests"] == 300
+    agent.reset()
+
+    again = product.json("rerun", "first", "--failed", "--run-id", "second", environment=environment)
+
+    assert agent.stats()["requests"] == 3
+    (request,) = again["requests"]
+    assert (request["total"], request["reused"], request["failed"]) == (300, 297, 3)
+    assert Counter(product.outcomes("second").values()) == {"passed": 297, "failed": 3}
+    after = (
+        product.query("SELECT * FROM tasks WHERE id <= 300 ORDER BY id"),
+        product.query("SELECT * FROM runs WHERE run_id = 'first'"),
+    )
+    assert after == before
+    (parent,) = product.query("SELECT parent_run_id FROM runs WHERE run_id = 'second'")
+    assert parent == ("first",)
+
+
+def test_a_rerun_after_the_dataset_was_mended_passes(product: Product, agent: Agent) -> None:
+    product.write_cases(rows(20, {5}))
+    plan = product.write_plan(PLAN)
+    environment = {"AGENT": agent.url}
+    product.run("run", str(plan), environment=environment)
+    product.write_cases(rows(20, set()))
+    again = product.run("rerun", "last", "--failed", environment=environment)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "1 case with another expected value or other evaluators since that run: s5" in again.stderr
+
+
+def test_nothing_to_rerun_is_said_and_makes_no_run(product: Product, agent: Agent) -> None:
+    product.write_cases(rows(5, set()))
+    plan = product.write_plan(PLAN)
+    environment = {"AGENT": agent.url}
+    assert product.run("run", str(plan), environment=environment).returncode == 0
+    again = product.run("rerun", "last", "--failed", environment=environment)
+    assert again.returncode == 2
+    assert "nothing matches" in again.stderr
+    assert len(product.query("SELECT * FROM runs")) == 1
+
+
+def test_what_an_old_run_did_is_decided_by_what_changed_since(product: Product, agent: Agent) -> None:
+    """Ended differently, changed, removed and new cases: each gets the one treatment it needs."""
+    old = [{"id": name, "question": f"What is {n} + 1?", "answer": str(n + 1)} for n, name in enumerate("abcdefg")]
+    old[1]["answer"] = "wrong"  # b failed
+    old[2] |= {"fault": "500"}  # c is an error
+    product.write_cases([{"fault": "", **row} for row in old])
+    plan = product.write_plan(
+        PLAN.replace('body: {question: "{{ question }}"}', 'body: {question: "{{ question }}", fault: "{{ fault }}"}')
+    )
+    environment = {"AGENT": agent.url}
+    product.run("run", str(plan), "--run-id", "first", environment=environment)
+    new = [{"fault": "", **row} for row in old if row["id"] != "f"]
+    new[1] |= {"question": "What is 1 + 1, please?"}  # b is worded differently
+    new[3] |= {"answer": "40"}  # d has another expected value
+    new.append({"fault": "", "id": "h", "question": "What is 9 + 1?", "answer": "10"})
+    product.write_cases(new)
+    agent.reset()
+
+    product.run("rerun", "first", "--errors", "--run-id", "errors", environment=environment)
+
+    assert list(agent.stats()["by_case"]["/json"]) == ["What is 2 + 1?"]
+    assert {case: outcome for (_, case, _), outcome in product.outcomes("errors").items()} == {
+        "a": "passed",
+        "b": "failed",
+        "c": "error",
+        "d": "passed",
+        "e": "passed",
+        "g": "passed",
+    }
+    (warnings,) = product.query("SELECT warnings FROM runs WHERE run_id = 'errors'")[0]
+    assert "1 case changed since that run: b" in warnings
+    assert "another expected value or other evaluators since that run: d" in warnings
+    assert "no longer in the dataset: f" in warnings
+    assert "new since that run (left out unless asked for): h" in warnings
+
+    agent.reset()
+    product.run("rerun", "first", "--failed", "--stored-cases", "--run-id", "stored", environment=environment)
+    assert set(agent.stats()["by_case"]["/json"]) == {"What is 1 + 1?", "What is 2 + 1?"}
+    assert "f" in {case for _, case, _ in product.outcomes("stored")}
