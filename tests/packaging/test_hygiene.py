@@ -29,10 +29,10 @@ def test_the_code_is_clean(check: str) -> None:
 
 
 def test_no_module_has_grown_out_of_one_idea() -> None:
-    """A module of more than 450 lines wants to be two."""
+    """A module of more than 500 lines wants to be two."""
     long = {
         str(path.relative_to(ROOT)): lines
         for path in (ROOT / "tui_eval").rglob("*.py")
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 450
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 500
     }
     assert not long
