@@ -101,7 +101,7 @@ async def async_launch(
     """Run a plan: a path, a mapping, or a :class:`~tui_eval.spec.model.Plan`.
 
     ``folder`` is where relative paths start (default: the plan file's folder, else the current one). The callbacks
-    are called from the event loop and should return at once; what they raise ends the run, with everything saved.
+    are called from the event loop and should return at once; what they raise is logged with the run and nothing more.
     Raises SpecError, DatasetError, NothingToRun or HistoryError when the run cannot begin. Cancelling the call stops
     the run; ``tui-eval resume`` finishes it.
     """

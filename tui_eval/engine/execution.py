@@ -142,10 +142,13 @@ class Execution:
         run.state = RunState.RUNNING
         await self._writer.set_run_state(run.id, run.state, started_at=run.started_at)
         self._count()
-        self._listener.begun(run, list(self._requests.values()))
+        self._tell(self._listener.begun, run, list(self._requests.values()))
         attending = asyncio.create_task(self._attend())
         try:
             state = await self._orchestration.run()
+        except BaseException as problem:
+            await self._broken_off(problem)
+            raise
         finally:
             attending.cancel()
             await asyncio.gather(attending, return_exceptions=True)
@@ -157,8 +160,26 @@ class Execution:
         requests = list(self._requests.values())
         if self._results is not None:
             self._results.close(run, requests)
-        self._listener.ended()
+        self._tell(self._listener.ended)
         return Ended(run, requests, signal=self.stopped_by, history_failed=self._writer.failed)
+
+    async def _broken_off(self, problem: BaseException) -> None:
+        """Whoever awaited the run cancelled it, or the engine broke: what is finished is kept, the rest can be resumed."""
+        run = self.run_record
+        run.state, run.finished_at = RunState.INTERRUPTED, time.time()
+        run.error = "" if isinstance(problem, asyncio.CancelledError) else f"{type(problem).__name__}: {problem}"
+        for request in self._requests.values():
+            if request.state is RequestState.RUNNING:
+                request.state = RequestState.PENDING
+                self._writer.request_changed(request)
+        await self._writer.set_run_state(run.id, run.state, finished_at=run.finished_at, error=run.error)
+
+    def _tell(self, hear: Callable[..., None], *what: Any) -> None:
+        """Call a listener; what it raises is its own affair and is only logged."""
+        try:
+            hear(*what)
+        except Exception as problem:
+            self.log("warning", f"a listener broke: {type(problem).__name__}: {problem}", "")
 
     def interrupt(self, number: int) -> None:
         """A signal arrived: stop; SIGINT once more: at once."""
@@ -173,7 +194,7 @@ class Execution:
         request = self._requests[task.request_key]
         if self._results is not None:
             self._results.add(request, task, result)
-        self._listener.task_finished(request, task, result)
+        self._tell(self._listener.task_finished, request, task, result)
 
     def request_changed(self, request: int, state: RequestState, error: str) -> None:
         record = self._requests[request]
@@ -184,7 +205,7 @@ class Execution:
         else:
             record.finished_at = now
         self._writer.request_changed(record)
-        self._listener.request_changed(record)
+        self._tell(self._listener.request_changed, record)
 
     def rest_cancelled(self, request: int, message: str) -> None:
         self._writer.cancel_rest(request, message)
@@ -255,7 +276,7 @@ class Execution:
                 await self._writer.heartbeat(self.run_record.id)
             for command in await self._writer.commands(self.run_record.id):
                 await self._writer.answer(command.id, self._obey(command))
-            self._listener.tick(self.run_record, list(self._requests.values()))
+            self._tell(self._listener.tick, self.run_record, list(self._requests.values()))
             await asyncio.sleep(TICK_SECONDS)
 
     def _count(self) -> None:
