@@ -82,9 +82,8 @@ def ragged(cells: Sequence[str], header: Sequence[str]) -> tuple[str, str]:
     return f"{message}; extra: {listed(list(cells[width:]))}", QUOTE_HINT
 
 
-def oversize(texts: Sequence[str], delimiter: str, line: int, header: Sequence[str], limit: int) -> tuple[str, int]:
+def oversize(text: str, delimiter: str, line: int, header: Sequence[str], limit: int) -> tuple[str, int]:
     """Message and column for a row that is longer than ``limit``: names its longest cell."""
-    text = "\n".join(texts)
     cells = list(enumerate(cells_of(text, delimiter)))
     index, cell = max(cells, key=lambda found: found[1].end - found[1].start)
     name = f" (`{excerpt(header[index])}`)" if index < len(header) else ""

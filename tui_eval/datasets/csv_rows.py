@@ -25,6 +25,8 @@ from tui_eval.spec.nearest import suggestion
 csv.field_size_limit(sys.maxsize)
 
 _FORBIDDEN_DELIMITERS = '"\r\n\0\ufeff'
+# A quote left open takes in very many short lines; joined they take a tenth of the memory.
+_LINES_A_BLOCK = 1000
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\r?", re.IGNORECASE)
 
 
@@ -67,9 +69,16 @@ class _Feed:
         """A new row begins with the next line."""
         self.first: Line | None = None
         self.bad: Line | None = None
-        self.texts: list[str] = []
+        self.lines = 0
         self.size = 0
         self.too_long = False
+        self._blocks: list[str] = []
+        self._texts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """All lines of the row, joined by LF."""
+        return "\n".join([*self._blocks, *self._texts])
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -81,7 +90,11 @@ class _Feed:
             self.first = line
         if (line.problem or "\0" in text) and self.bad is None:
             self.bad = line
-        self.texts.append(text)
+        self._texts.append(text)
+        if len(self._texts) == _LINES_A_BLOCK:
+            self._blocks.append("\n".join(self._texts))
+            self._texts.clear()
+        self.lines += 1
         self.size += len(text)
         if self.size > self._limit or line.cut:
             self.too_long = True
@@ -117,7 +130,7 @@ class Table:
         while (cells := self._next()) is not None:
             if isinstance(cells, BadRow):
                 raise DatasetError([cells.fault])
-            text = self._feed.texts[0] if self._feed.texts else ""
+            text = self._feed.first.text if self._feed.first else ""
             if (separator := _EXCEL_SEPARATOR.fullmatch(text)) and separator[1] not in _FORBIDDEN_DELIMITERS:
                 self._delimiter = delimiter if chosen else separator[1]
                 chosen = True
@@ -169,11 +182,13 @@ class Table:
 
     def _broken(self, reason: str) -> BadRow:
         line = self._line()
-        text = "\n".join(self._feed.texts)
+        text = self._feed.text
         if found := csv_faults.open_quote(text, self._delimiter, line):
             cell, opened, column = found
-            rest = len(self._feed.texts) - 1 - (opened - line)
-            message = f"the quote that opens cell {cell} is never closed; it would take in the {rest} lines behind it"
+            rest = self._feed.lines - 1 - (opened - line)
+            message = f"the quote that opens cell {cell} is never closed"
+            if rest > 0:
+                message += f"; it would take in the rest of the file ({rest} line{'s' if rest > 1 else ''})"
             raise refusal(message, self.name, line=opened, column=column, hint="close it, or double it inside quotes")
         message, hint = csv_faults.quoting_fault(text, self._delimiter, line, reason)
         return bad_row(message, self.name, line=line, hint=hint)
@@ -186,7 +201,7 @@ class Table:
 
     def _too_long(self) -> DatasetError:
         line = self._line()
-        message, column = csv_faults.oversize(self._feed.texts, self._delimiter, line, self._header, self._limit)
+        message, column = csv_faults.oversize(self._feed.text, self._delimiter, line, self._header, self._limit)
         if self._feed.bad is not None and self._feed.bad.cut:
             message = f"{self._feed.bad.problem}; {message}"
         return refusal(message, self.name, line=line, column=column, hint=csv_faults.OVERSIZE_HINT)

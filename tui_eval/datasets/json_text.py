@@ -74,7 +74,8 @@ class StrictDecoder:
         except StopIteration as stop:
             raise NotJson("expected a value", stop.value) from None
         except json.JSONDecodeError as error:
-            raise NotJson(error.msg[:1].lower() + error.msg[1:], error.pos) from None
+            message = error.msg.removesuffix(" starting at")
+            raise NotJson(message[:1].lower() + message[1:], error.pos) from None
         except RecursionError:
             raise NotJson(f"nested more than {MAX_DEPTH} deep", start) from None
         except ValueError:

@@ -85,7 +85,7 @@ def _broken(line: Line, error: NotJson, name: str) -> BadRow:
         hint = ""
     elif "\0" in text:
         hint = "it holds NUL characters: the file is damaged here"
-    elif not line.ended:
+    elif not line.ended and (error.message == "unterminated string" or error.position >= len(line.text) - 5):
         hint = "the file ends here without a line break; it may have been cut off"
     elif text in ("{", "["):
         hint = "each line is one whole JSON object; for one document over several lines set `format: json`"

@@ -17,10 +17,10 @@ MAX_DEPTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes in bytes. ``record``: one JSON line, one CSV row, one element of a JSON array (default 64 MiB).
+    """Sizes in bytes. ``record``: one JSON line, one CSV row, one element of a JSON array (default 32 MiB).
     ``json_document`` and ``yaml_document``: files that are held in memory as a whole (256 MiB and 16 MiB)."""
 
-    record: int = 64 * MEBIBYTE
+    record: int = 32 * MEBIBYTE
     json_document: int = 256 * MEBIBYTE
     yaml_document: int = 16 * MEBIBYTE
 
