@@ -1,0 +1,37 @@
+"""The command palette: every action that has a key on the screen below, found by words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from tui_eval.tui import keys
+
+
+class ScreenCommands(Provider):
+    """The active bindings of the screen that the palette was opened over."""
+
+    def _commands(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        seen: set[str] = set()
+        for key, active in self.screen.active_bindings.items():
+            binding = active.binding
+            if not binding.id or binding.id in seen or not active.enabled or binding.action == "command_palette":
+                continue
+            seen.add(binding.id)
+            # The key is part of the text: the toolkit reads its own place for a remark as markup.
+            text = f"{binding.tooltip or binding.description}  ({keys.shown(key)})"
+            yield text, partial(self.app.run_action, binding.action, active.node)
+
+    async def discover(self) -> Hits:
+        for text, command in self._commands():
+            yield DiscoveryHit(Content(text), command)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for text, command in self._commands():
+            if (score := matcher.match(text)) > 0:
+                yield Hit(score, matcher.highlight(text), command)

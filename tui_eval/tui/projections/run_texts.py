@@ -1,0 +1,47 @@
+"""What screens say about one run, and to someone who has none yet. Texts from outside are made safe by who draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_eval.analysis.summary import decided_text
+from tui_eval.display import local_time
+from tui_eval.tui.text import line
+from tui_eval.tui.widgets.counts import percent
+
+if TYPE_CHECKING:
+    from tui_eval.store.run_queries import RunOverview
+
+
+def details(overview: RunOverview, width: int) -> str:
+    """Four lines about a run, each in ``width`` cells."""
+    run, counters = overview.run, overview.counters
+    rate = f"{percent(counters.pass_rate)} passed, {decided_text(counters)}"
+    if counters.reused:
+        rate += f", {counters.reused} reused"
+    lines = [
+        f"{run.run_id}   made {local_time(run.created_at)}   {rate}",
+        f"plan {run.plan_path or 'given as data'}",
+        f"taken up from {run.parent_run_id}" if run.parent_run_id else "",
+        run.error or run.note or (run.warnings[0] if run.warnings else ""),
+    ]
+    return "\n".join(line(each, max(1, width)) for each in lines if each)
+
+
+def first_steps(workspace: str) -> str:
+    """The page of someone whose history is empty."""
+    return f"""Welcome to tui-eval.
+
+There is no run in the history yet.
+
+  F   run the demo: ten seconds, no network, no key
+  P   the plans found in your workspace
+  L   compose a launch of your own
+  ?   every key of this screen
+  q   quit
+
+A run is executed by a process of its own: leaving
+this screen, or losing the connection, does not
+touch it.
+
+Workspace: {workspace}"""

@@ -1,0 +1,124 @@
+"""What a user does with runs from several screens: tags, note, delete, the demo. All run in workers of a screen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_eval.errors import TuiEvalError
+from tui_eval.tui.screens.dialogs import Confirm, Prompt
+from tui_eval.tui.text import line, plural
+
+if TYPE_CHECKING:
+    from tui_eval.store.reader import History
+    from tui_eval.store.records import RunRecord
+    from tui_eval.tui.application import TuiEvalApp
+
+_NAMED = 6  # runs named one by one in a question
+
+
+async def change_tags(app: TuiEvalApp, runs: Sequence[RunRecord]) -> bool:
+    """Ask for the tags of these runs and store them; True when anything was stored."""
+    if not runs:
+        return False
+    title = f"Tags of {_named(runs)}, with commas between"
+    text = await app.push_screen_wait(Prompt(title, ", ".join(runs[0].tags), hint="nightly, baseline"))
+    if text is None:
+        return False
+    from tui_eval.store.upkeep import set_tags
+
+    tags = [tag.strip() for tag in text.split(",")]
+    return await _each(app, runs, lambda run: set_tags(app.history.path, run.run_id, tags))
+
+
+async def change_note(app: TuiEvalApp, run: RunRecord) -> bool:
+    """Ask for the note of a run and store it; True when it was stored."""
+    text = await app.push_screen_wait(Prompt(f"Note on {run.run_id}", run.note, hint="what is worth remembering"))
+    if text is None:
+        return False
+    from tui_eval.store.upkeep import set_note
+
+    return await _each(app, [run], lambda run: set_note(app.history.path, run.run_id, text))
+
+
+async def delete_runs(app: TuiEvalApp, runs: Sequence[RunRecord]) -> AsyncIterator[tuple[str, int, int]]:
+    """Ask, then delete one after the other; gives ``(run id, how many so far, of how many)`` after each.
+
+    Whoever iterates may stop between two runs. A run that may not be deleted (live, pinned) is told and passed over.
+    """
+    if not runs:
+        return
+    sizes = await app.history.read(partial(_sizes, runs=runs))
+    lines = [
+        f"{run.run_id}  {line(run.name, 40)}  {readable_size(size)}" for run, size in zip(runs, sizes, strict=True)
+    ]
+    if len(lines) > _NAMED:
+        lines[_NAMED:] = [f"and {len(lines) - _NAMED} more"]
+    lines += ["", f"This frees about {readable_size(sum(sizes))} for new runs. It cannot be undone."]
+    if not await app.push_screen_wait(Confirm(f"Delete {plural(len(runs), 'run')}?", lines, yes="Delete")):
+        return
+    from tui_eval.store.upkeep import delete_run
+
+    for done, run in enumerate(runs, 1):
+        try:
+            await app.history.call(partial(delete_run, app.history.path, run.run_id))
+        except TuiEvalError as error:
+            app.notify(str(error), severity="error", timeout=8)
+        else:
+            yield run.run_id, done, len(runs)
+
+
+async def start_demo(app: TuiEvalApp) -> None:
+    """Start the demo in a process of its own: its agent and its run live on without the screen."""
+    path = app.history.path
+    await app.history.call(partial(_start_demo, path))
+    app.notify("The demo has been started; its run appears at the top.")
+
+
+def _start_demo(history: Path) -> None:
+    log = history.parent / "logs" / "demo.log"
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    package = str(Path(__file__).parent.parent.parent)
+    path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
+    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        subprocess.Popen(
+            [sys.executable, "-m", "tui_eval", "demo", "--headless", "--history", str(history)],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+
+
+def readable_size(size: float) -> str:
+    """Bytes as people read them: ``640 B``, ``1.2 MB``."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _sizes(history: History, runs: Sequence[RunRecord]) -> list[int]:
+    return [history.size_of(run) for run in runs]
+
+
+def _named(runs: Sequence[RunRecord]) -> str:
+    return runs[0].run_id if len(runs) == 1 else plural(len(runs), "run")
+
+
+async def _each(app: TuiEvalApp, runs: Sequence[RunRecord], change: Callable[[RunRecord], None]) -> bool:
+    """Apply a change to each run in a thread; told and False when one could not be changed."""
+    try:
+        for run in runs:
+            await app.history.call(partial(change, run))
+    except TuiEvalError as error:
+        app.notify(str(error), severity="error", timeout=8)
+        return False
+    return True

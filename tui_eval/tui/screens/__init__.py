@@ -1,0 +1,1 @@
+"""The screens: each composes widgets, asks the history and obeys keys. They are found through `routes`."""

@@ -1,0 +1,103 @@
+"""What every screen has: the two bars, its place in the trail, questions to the history, numbered panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+
+from textual.app import ComposeResult
+from textual.css.query import NoMatches
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_eval.tui import routes
+from tui_eval.tui.polling import Question, Watch
+from tui_eval.tui.widgets.bars import KeyBar, TitleBar
+
+if TYPE_CHECKING:
+    from tui_eval.tui.application import TuiEvalApp
+
+T = TypeVar("T")
+
+
+class BaseScreen(Screen[None]):
+    """Subclasses write :meth:`body`, and say in ``PANELS`` which widgets the keys 1 to 5 go to.
+
+    ``route`` is the name it was opened by. ``HELP`` is a sentence or two for the help of the screen.
+    """
+
+    DEFAULT_CSS = """
+    BaseScreen { layers: base overlay; }
+    """
+    PANELS: ClassVar[tuple[str, ...]] = ()
+    HELP: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.route = ""
+        self._watches: list[Watch[object]] = []
+
+    @property
+    def tui(self) -> TuiEvalApp:
+        """The application, by its type."""
+        return cast("TuiEvalApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        yield TitleBar()
+        yield from self.body()
+        yield KeyBar()
+
+    def body(self) -> Iterable[Widget]:
+        """The widgets between the bars."""
+        raise NotImplementedError
+
+    # -- the trail --
+
+    @property
+    def crumb(self) -> str:
+        """The name of this place in the title bar; any text may be in it."""
+        return routes.ROUTES[self.route].title if self.route in routes.ROUTES else self.route
+
+    def show_place(self, status: str | None = None) -> None:
+        """Bring the title bar up to date: after the crumb changed, or with another status."""
+        try:
+            bar = self.query_one(TitleBar)
+        except NoMatches:
+            return
+        crumbs = [screen.crumb for screen in self.app.screen_stack if isinstance(screen, BaseScreen)]
+        bar.path = ("tui-eval", *crumbs)
+        if status is not None:
+            bar.status = status
+
+    def on_screen_resume(self) -> None:
+        self.show_place()
+        for watch in self._watches:
+            watch.ask_again()
+
+    # -- the history --
+
+    def watch_history(self, question: Question[T], answer: Callable[[T], Message], *, every: float = 5.0) -> Watch[T]:
+        """Ask now, and again whenever the history changes while this screen is in front; see :class:`Watch`."""
+        watch = Watch(self, self.tui.history, question, answer, hz=self.tui.terminal.refresh_hz, every=every)
+        self._watches.append(cast("Watch[object]", watch))
+        self.run_worker(watch.run(), group="watch", exclusive=False)
+        return watch
+
+    def ask_again(self) -> None:
+        """Ask all questions anew (ctrl+r, after something was changed)."""
+        for watch in self._watches:
+            watch.ask_again()
+
+    # -- panels and leaving --
+
+    def focus_panel(self, number: int) -> None:
+        """Give the focus to a panel, counted from 1."""
+        if number <= len(self.PANELS):
+            panel = self.query_one(self.PANELS[number - 1])
+            if panel.display and panel.focusable:
+                panel.focus()
+
+    def give_back(self) -> bool:
+        """``esc``: True when there was something to close first (a filter), so that the screen stays."""
+        return False

@@ -1,0 +1,71 @@
+"""The one way for text from outside onto a screen: made safe, never markup, cut by the cells it takes.
+
+Everything that a widget draws is either our own words or went through :func:`content`, :func:`line` or the table,
+which does it for every cell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, chop_cells
+from textual.content import Content
+
+from tui_eval.display import GLYPHS, one_line, safe
+from tui_eval.domain import Outcome
+
+if TYPE_CHECKING:
+    from textual.style import Style
+
+STATE_STYLES = frozenset(outcome.value for outcome in Outcome)
+"""Names of styles that mean an outcome; every theme has a colour for each (``$state-passed`` …)."""
+
+
+def sanitize(text: str) -> str:
+    """``text`` with control, bidirectional and invisible characters made visible; line feeds stay, tabs are spaces."""
+    return safe(text).replace("\t", "    ")
+
+
+def content(text: str, style: str | Style = "") -> Content:
+    """Text from outside as content of a widget: shown character for character."""
+    return Content.styled(sanitize(text), style) if style else Content(sanitize(text))
+
+
+def line(text: str, width: int | None = None) -> str:
+    """Text from outside on one line, in at most ``width`` cells as the toolkit counts them."""
+    if width is None:
+        return one_line(text)
+    return fit(one_line(text[: 4 * width + 16]), width)
+
+
+def fit(text: str, width: int) -> str:
+    """A safe text in at most ``width`` cells; an ellipsis stands for what is cut off."""
+    if text.isascii():
+        return text if len(text) <= width else text[: max(0, width - 1)] + "…" * (width > 0)
+    if cell_len(text) <= width:
+        return text
+    if width <= 1:
+        return "…" * width
+    return chop_cells(text, width - 1)[0] + "…"
+
+
+def pad(text: str, width: int, right: bool = False) -> str:
+    """A safe text in exactly ``width`` cells, blanks added on the left when ``right``-aligned."""
+    text = fit(text, width)
+    blanks = " " * (width - (len(text) if text.isascii() else cell_len(text)))
+    return blanks + text if right else text + blanks
+
+
+def glyph(outcome: Outcome, unicode: bool = True) -> str:
+    """The sign of an outcome; always shown beside its word or under a heading that says it."""
+    return GLYPHS[outcome][0 if unicode else 1]
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """``✓ passed``."""
+    return f"{glyph(outcome)} {outcome.value}"
+
+
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """``1 task``, ``2 tasks``, ``1,200 tasks``."""
+    return f"{count:,} {word if count == 1 else words or word + 's'}"
