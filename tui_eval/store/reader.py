@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -232,6 +233,28 @@ class History:
         if not rows:
             raise HistoryError(f"{self.path}: task {task_id} is not in the history (was its run deleted?)")
         return task_record(rows[0])
+
+    def task_keys(
+        self,
+        run: RunRecord | int,
+        *,
+        request: int | None = None,
+        outcomes: Iterable[Outcome] | None = None,
+        text: str | None = None,
+        sort: str = "position",
+        descending: bool = False,
+    ) -> array[int]:
+        """The keys of all such tasks, in the order of :meth:`tasks`: for lists that are entered at any place."""
+        wanted = task_pages.Wanted(
+            _key(run), request, None if outcomes is None else frozenset(outcomes), text, sort, descending
+        )
+        with explaining(self.path):
+            return task_pages.keys(self._connection, wanted)
+
+    def tasks_of(self, keys: Iterable[int]) -> dict[int, TaskRecord]:
+        """Several tasks by key; one that is gone is left out."""
+        rows = self._many(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{}})", keys)
+        return {row[0]: task_record(row) for row in rows}
 
     def find_task(self, run: RunRecord | int, request_name: str, case_id: str, repeat: int = 0) -> TaskRecord | None:
         """One task by what a user calls it, None when there is none."""

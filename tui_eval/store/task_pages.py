@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -56,6 +57,44 @@ def page(connection: sqlite3.Connection, wanted: Wanted, limit: int, after: Keys
     return found
 
 
+def keys(connection: sqlite3.Connection, wanted: Wanted) -> array[int]:
+    """The keys of all such tasks in the order wanted: 8 bytes each, some 100 ms for 100,000. Raises UsageError."""
+    if wanted.sort not in SORTS:
+        raise UsageError(f"tasks cannot be sorted by {wanted.sort!r}, only by: {', '.join(SORTS)}")
+    if wanted.sort != "position":
+        return array("q", (key for (key,) in connection.execute(*_sorted_keys(wanted))))
+    conditions, values = _conditions(wanted)
+    order = "DESC" if wanted.descending else "ASC"
+    sql = f"SELECT id FROM tasks WHERE {' AND '.join(conditions)} AND request = ? ORDER BY position {order}"
+    found = array("q")
+    for request in [wanted.request] if wanted.request is not None else _requests(connection, wanted):
+        found.extend(key for (key,) in connection.execute(sql, (*values, request)))
+    return found
+
+
+def _sorted_keys(wanted: Wanted) -> tuple[str, list[Any]]:
+    """The statement for the keys of tasks in another order than the plan's."""
+    column, direction = _sort_column(wanted), "DESC" if wanted.descending else "ASC"
+    conditions, values = _conditions(wanted)
+    if wanted.request is not None:
+        conditions.append("tasks.request = ?")
+        values.append(wanted.request)
+    else:
+        conditions.append("tasks.request IN (SELECT id FROM requests WHERE run = ?)")
+        values.append(wanted.run)
+    where = " AND ".join(conditions)
+    return (
+        f"SELECT tasks.id FROM tasks WHERE {where} ORDER BY {column} IS NULL, {column} {direction}, tasks.id {direction}",
+        values,
+    )
+
+
+def _sort_column(wanted: Wanted) -> str:
+    if wanted.sort == "outcome":
+        return f"(CASE WHEN tasks.outcome = 'queued' AND {_RUNNING} THEN 'running' ELSE tasks.outcome END)"
+    return f"tasks.{wanted.sort}"
+
+
 def _is_past(request: int, last: int, descending: bool) -> bool:
     return request > last if descending else request < last
 
@@ -83,7 +122,7 @@ def _request_page(
 
 
 def _sorted_page(connection: sqlite3.Connection, wanted: Wanted, limit: int, after: Keyset | None) -> list[TaskRecord]:
-    column = f"tasks.{wanted.sort}"
+    column = _sort_column(wanted)
     direction, beyond = ("DESC", "<") if wanted.descending else ("ASC", ">")
     conditions, values = _conditions(wanted)
     if wanted.request is not None:
@@ -92,8 +131,6 @@ def _sorted_page(connection: sqlite3.Connection, wanted: Wanted, limit: int, aft
     else:
         conditions.append("tasks.request IN (SELECT id FROM requests WHERE run = ?)")
         values.append(wanted.run)
-    if wanted.sort == "outcome":
-        column = f"(CASE WHEN tasks.outcome = 'queued' AND {_RUNNING} THEN 'running' ELSE tasks.outcome END)"
     if after is not None and after[0] is None:
         conditions.append(f"({column} IS NULL AND tasks.id {beyond} ?)")
         values.append(after[1])
