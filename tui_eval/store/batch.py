@@ -11,7 +11,7 @@ from typing import Any
 
 from tui_eval.domain import Outcome, Score
 from tui_eval.errors import HistoryError
-from tui_eval.store.encoding import clean, finite, integer, pack, shortened, to_json
+from tui_eval.store.encoding import amount, clean, finite, integer, pack, price, shortened, to_json
 from tui_eval.store.liveness import Runner
 from tui_eval.store.migrations import transaction
 from tui_eval.store.records import Activity, AttemptRecord, Counters, FinishedTask, LogLine
@@ -97,9 +97,9 @@ def count(counters: Counters, task: FinishedTask, sign: int = 1) -> None:
     if not called:
         return
     counters.attempts += sign * called
-    counters.input_tokens += sign * (integer(task.input_tokens) or 0)
-    counters.output_tokens += sign * (integer(task.output_tokens) or 0)
-    counters.cost += sign * (finite(task.cost) or 0.0)
+    counters.input_tokens += sign * (amount(task.input_tokens) or 0)
+    counters.output_tokens += sign * (amount(task.output_tokens) or 0)
+    counters.cost += sign * (price(task.cost) or 0.0)
     latency = finite(task.latency)
     if latency is not None and task.outcome in _ANSWERED:
         counters.latency_total += sign * latency
@@ -145,9 +145,9 @@ def _prepared(task: FinishedTask, redact: Redact | None) -> Prepared:
         _line(task.message, redact),
         shortened(_hidden(task.output, redact), OUTPUT_LIMIT),
         clean(_hidden(task.trace_id, redact)),
-        integer(task.input_tokens),
-        integer(task.output_tokens),
-        finite(task.cost),
+        amount(task.input_tokens),
+        amount(task.output_tokens),
+        price(task.cost),
         task.task,
     )
     attempts = [

@@ -13,6 +13,7 @@ from tui_eval.domain import JsonValue, canonical_json
 PLAIN, ZLIB = 0, 1
 COMPRESS_FROM = 2048  # bytes; below, the time is worth more than the space
 _LARGEST_INTEGER = 2**63 - 1
+_LARGEST_AMOUNT = 10**12
 
 # One encoder for the process: json.dumps with options of its own makes a new one for every call.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str).encode
@@ -74,6 +75,16 @@ def finite(value: float | None) -> float | None:
 def integer(value: int | None) -> int | None:
     """The number within what SQLite holds (64 bits), None stays None."""
     return None if value is None else max(-_LARGEST_INTEGER, min(int(value), _LARGEST_INTEGER))
+
+
+def amount(value: int | None) -> int | None:
+    """A number of tokens as an agent reports it, from 0 to 10**12: a million of them can still be added up."""
+    return None if value is None else max(0, min(int(value), _LARGEST_AMOUNT))
+
+
+def price(value: float | None) -> float | None:
+    """A cost as an agent reports it, from 0 to 10**12; None for NaN."""
+    return None if value is None or math.isnan(value) else max(0.0, min(float(value), _LARGEST_AMOUNT))
 
 
 def _is_unicode(text: str) -> bool:

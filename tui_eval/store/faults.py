@@ -25,8 +25,8 @@ def damaged(path: Path, detail: str) -> HistoryError:
     )
 
 
-def explained(error: sqlite3.Error | OSError, path: Path) -> HistoryError:
-    """The :class:`HistoryError` for what SQLite or the system said about ``path``."""
+def explained(error: Exception, path: Path) -> HistoryError:
+    """The :class:`HistoryError` for what SQLite, the system or our own code said about ``path``."""
     if isinstance(error, OSError):
         return HistoryError(f"{path}: the history cannot be used: {error.strerror or error}")
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF

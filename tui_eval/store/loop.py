@@ -116,11 +116,10 @@ class BatchLoop:
             await self._something.wait()
             if not self._hurry.is_set() and not self._closing.is_set():
                 await _wait(self._hurry, BATCH_SECONDS)
-            closing = self._closing.is_set()
             batch = self._take()
             await self._store(batch)
             batch.tell()
-            if closing and not self._something.is_set():
+            if self._closing.is_set() and not self._something.is_set():
                 return
 
     def _take(self) -> Batch:
@@ -136,7 +135,7 @@ class BatchLoop:
         while True:
             try:
                 rejected = await self._connection.run(self._attempt, batch)
-            except (sqlite3.Error, OSError, HistoryError) as error:
+            except Exception as error:  # a fault of ours in here must not cost results either: it is told
                 self._tell_trouble(error)
                 lost = isinstance(error, NotOurs)
                 if lost or self._closing.is_set() or time.monotonic() - since >= self._fallback_after:
@@ -163,7 +162,7 @@ class BatchLoop:
             return []
         return batches.write(connection, self._path, self._run, self._owner, batch)[1]
 
-    def _tell_trouble(self, error: sqlite3.Error | OSError | HistoryError) -> None:
+    def _tell_trouble(self, error: Exception) -> None:
         message = str(error if isinstance(error, HistoryError) else explained(error, self._path))
         if not self.trouble:
             self._on_trouble(message)

@@ -16,20 +16,30 @@ BUSY_SECONDS = 5.0
 
 
 def open_for_writing(
-    path: Path, *, busy_seconds: float = BUSY_SECONDS, schema: Path = migrations.SCHEMA_FOLDER
+    path: Path,
+    *,
+    busy_seconds: float = BUSY_SECONDS,
+    schema: Path = migrations.SCHEMA_FOLDER,
+    any_thread: bool = False,
 ) -> sqlite3.Connection:
     """Open the history, making it when there is none and bringing an older one up to date (a copy is kept).
 
     WAL, synchronous=FULL, foreign keys on, autocommit (transactions are explicit). Raises HistoryError, with the file
     untouched, for anything that is not a sound history of this or an older version; waits ``busy_seconds`` at most for
-    a lock of another program.
+    a lock of another program. ``any_thread``: the connection will be used in another thread than this one.
     """
     with explaining(path):
         if identify(path, migrations.newest_version(schema)) is Found.NOTHING:
             migrations.create(path, schema)
             identify(path, migrations.newest_version(schema))
         path = path.resolve()
-        connection = sqlite3.connect(uri(path, mode="rw"), uri=True, timeout=busy_seconds, isolation_level=None)
+        connection = sqlite3.connect(
+            uri(path, mode="rw"),
+            uri=True,
+            timeout=busy_seconds,
+            isolation_level=None,
+            check_same_thread=not any_thread,
+        )
         try:
             _set_up(connection, path, schema)
         except BaseException:

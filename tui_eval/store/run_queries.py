@@ -210,7 +210,7 @@ FROM requests CROSS JOIN tasks ON tasks.request = requests.id WHERE requests.run
 ORDER BY tasks.request, tasks.position
 """
 SCORE_VALUES = """
-SELECT tasks.request, evaluator, value, passed, scores.error <> ''
+SELECT tasks.request, scores.evaluator, scores.value, scores.passed, scores.error <> ''
 FROM requests CROSS JOIN tasks ON tasks.request = requests.id CROSS JOIN scores ON scores.task = tasks.id
 WHERE requests.run = ?
 """
