@@ -89,6 +89,11 @@ def test_the_threshold_is_the_middle_of_the_range_unless_said_otherwise() -> Non
     assert threshold_of(JudgeOptions(**OPTIONS, range=(1, 5))) == 3
     assert threshold_of(JudgeOptions(**OPTIONS, threshold=None)) is None
     assert threshold_of(JudgeOptions(**OPTIONS, answer_type="yes_no")) == 1
-    for wrong in ({"range": (1, 1)}, {"threshold": 2}, {"answer_type": "yes_no", "threshold": 0.5}):
+    for wrong in (
+        {"range": (1, 1)},
+        {"range": (0, float("inf"))},
+        {"threshold": 2},
+        {"answer_type": "yes_no", "threshold": 0.5},
+    ):
         with pytest.raises(ValidationError):
             JudgeOptions(**OPTIONS, **wrong)
