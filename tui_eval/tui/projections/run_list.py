@@ -25,9 +25,11 @@ class RunList:
         self.complete = False
         self.last = None
 
-    def newest_read(self, newest: Sequence[RunOverview], live: Iterable[RunOverview]) -> None:
-        """A fresh reading of the newest page, and of the live runs wherever they are."""
+    def newest_read(self, newest: Sequence[RunOverview], live: Iterable[RunOverview]) -> bool:
+        """A fresh reading of the newest page, and of the live runs wherever they are; whether anything is different."""
         live = list(live)
+        before = (len(self.known), self.complete)
+        changed = any(self.known.get(each.run.run_id) != each for each in (*live, *newest))
         fresh = {each.run.run_id for each in newest} | {each.run.run_id for each in live}
         whole = len(newest) < self._page
         oldest = _place(newest[-1]) if newest else None
@@ -41,6 +43,7 @@ class RunList:
             self.complete = True
         if self.last is None and oldest is not None:
             self.last = oldest
+        return changed or before != (len(self.known), self.complete)
 
     def older_read(self, page: Sequence[RunOverview], asked: int) -> None:
         """The page after ``last``; ``asked`` is how many runs were asked for."""

@@ -23,8 +23,10 @@ from tui_eval.tui.projections.run_list import RunList
 from tui_eval.tui.projections.runs import NARROW, WIDE, ordered, run_row
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import content
+from tui_eval.tui.widgets.cells import Row
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
+from tui_eval.tui.widgets.row_source import BuiltSource
 
 if TYPE_CHECKING:
     from tui_eval.store.reader import History
@@ -81,6 +83,8 @@ class HomeScreen(BaseScreen):
         self._reading_more = False
         self._watch: Watch[tuple[RunFilter, Found]] | None = None
         self._busy = ""
+        self._first = True
+        self._now = datetime.now().astimezone()
 
     def body(self) -> Iterable[Widget]:
         yield FilterBar("words of the plan's name, tag:x state:failed since:7d until:yesterday")
@@ -112,28 +116,36 @@ class HomeScreen(BaseScreen):
     def _runs_read(self, event: RunsRead) -> None:
         if event.wanted != self._filter:
             return
-        self._runs.newest_read(event.found.newest, event.found.live)
+        changed = self._runs.newest_read(event.found.newest, event.found.live)
         if self.has_class("-first-run") == event.found.any_run:
             self.set_class(not event.found.any_run, "-first-run")
             self.refresh_bindings()
-        self._show()
+        if changed or self._first:
+            self._first = False
+            self._show()
 
     def _clock(self) -> None:
         """The durations of live runs move on; without any, nothing is drawn."""
-        if self.is_current and self._runs.any_live():
-            self._show()
+        source = self.query_one(LineTable).source
+        if self.is_current and isinstance(source, BuiltSource) and self._runs.any_live():
+            self._now = datetime.now().astimezone()
+            source.forget_rows()
+            self.query_one(LineTable).rows_changed()
 
     def _show(self) -> None:
         table = self.query_one(LineTable)
-        now = datetime.now().astimezone()
+        self._now = datetime.now().astimezone()
         overviews = ordered(self._runs.known.values(), table.sort_column, table.descending)
         if self._filter.everything:
             table.set_empty("No runs yet.\nPress L to compose one, F for the demo.")
         else:
             table.set_empty("No run matches.\nChange the filter with /, or clear it with esc.")
-        table.show([run_row(each, now, wide=self._wide) for each in overviews])
+        table.set_source(BuiltSource(overviews, lambda each: each.run.run_id, self._row))
         self._tell(table)
         self._show_details(table)
+
+    def _row(self, overview: RunOverview) -> Row:
+        return run_row(overview, self._now, wide=self._wide)
 
     def _tell(self, table: LineTable) -> None:
         more = "" if self._runs.complete else "+"
@@ -218,6 +230,7 @@ class HomeScreen(BaseScreen):
     def _filter_changed(self, event: FilterBar.Changed) -> None:
         self._filter = run_filter.parse(event.text, datetime.now().astimezone())
         self._runs.clear()
+        self._first = True
         self.query_one(LineTable).set_empty("Reading the history…")
         self.ask_again()
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from tui_eval.tui.widgets.cells import Row
+
+T = TypeVar("T")
 
 PAGE = 200
 _PAGES_KEPT = 32
@@ -52,6 +54,38 @@ class ListSource:
         if self._places is None:
             self._places = {row.key: place for place, row in enumerate(self._rows)}
         return self._places.get(key)
+
+
+class BuiltSource(Generic[T]):
+    """Things that are all in memory, made into rows when they are looked at: 10,000 cost nothing until then."""
+
+    def __init__(self, items: Sequence[T], key_of: Callable[[T], Hashable], build: Callable[[T], Row]) -> None:
+        self.items = items
+        self._key_of = key_of
+        self._build = build
+        self._places: dict[Hashable, int] | None = None
+        self._rows: dict[int, Row] = {}
+
+    def count(self) -> int:
+        return len(self.items)
+
+    def row(self, index: int) -> Row | None:
+        row = self._rows.get(index)
+        if row is None:
+            row = self._rows[index] = self._build(self.items[index])
+        return row
+
+    def key(self, index: int) -> Hashable:
+        return self._key_of(self.items[index])
+
+    def index(self, key: Hashable) -> int | None:
+        if self._places is None:
+            self._places = {self._key_of(item): place for place, item in enumerate(self.items)}
+        return self._places.get(key)
+
+    def forget_rows(self) -> None:
+        """Build the rows anew: something else than the things has changed (the time)."""
+        self._rows.clear()
 
 
 class PagedSource:
