@@ -208,6 +208,11 @@ class _Loader:
 
     def _check_runtime(self, root: Node) -> None:
         runtime = root.get("runtime")
+        results = runtime.get("results_dir") if runtime is not None else None
+        if runtime is not None and results is not None and "${" in str(results.value):
+            self.findings.add(
+                runtime.keys["results_dir"], "${…} is not replaced in `results_dir`", "write the folder out"
+            )
         for table in ("provider_limits", "qps"):
             limits = runtime.get(table) if runtime is not None else None
             for host, place in limits.keys.items() if limits is not None else ():
