@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,7 +151,8 @@ class Execution:
             raise
         finally:
             attending.cancel()
-            await asyncio.gather(attending, return_exceptions=True)
+            with suppress(asyncio.CancelledError):
+                await attending
         run.state, run.finished_at = state, time.time()
         self._writer.activity(run.id, [])
         self._count()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
@@ -36,8 +37,7 @@ def identify(path: Path, newest: int) -> Found:
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             raise HistoryError(f"{path}: this is {kind}; the history is a file. Name one with --history.")
-        with path.open("rb") as file:
-            header = file.read(_HEADER)
+        header = _read_header(path)
     except FileNotFoundError as error:
         if path.is_symlink():
             raise HistoryError(
@@ -47,6 +47,30 @@ def identify(path: Path, newest: int) -> Found:
     except OSError as error:
         raise explained(error, path) from error
     return _nothing(path) if not header else _by_header(path, header, newest)
+
+
+_kept: dict[tuple[int, int], int] = {}
+_kept_lock = threading.Lock()
+_KEPT_AT_MOST = 64
+
+
+def _read_header(path: Path) -> bytes:
+    """The first bytes of the file, over a descriptor that stays open.
+
+    Closing any descriptor of a file drops all POSIX locks that this process has on it, also those of SQLite
+    connections (https://www.sqlite.org/howtocorrupt.html, section 2.2): another program would then believe that nobody
+    uses the history and throw its -wal away. One descriptor a file is kept instead; of many files the oldest is closed.
+    """
+    with _kept_lock:
+        found = path.stat()
+        descriptor = _kept.get((found.st_dev, found.st_ino))
+        if descriptor is None:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            opened = os.fstat(descriptor)
+            _kept[opened.st_dev, opened.st_ino] = descriptor
+            if len(_kept) > _KEPT_AT_MOST:
+                os.close(_kept.pop(next(iter(_kept))))
+        return os.pread(descriptor, _HEADER, 0)
 
 
 def uri(path: Path, **options: str | int) -> str:
@@ -73,7 +97,10 @@ def _nothing(path: Path) -> Found:
     # SQLite would throw the log of a file away that is empty or gone, with every result in it.
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size:
-        raise damaged(path, f"it is empty or gone, but {log.name} beside it still holds data")
+        raise HistoryError(
+            f"{path}: the history is empty or gone, but {log} still holds results of it. Nothing was touched. Put the "
+            f"history back beside its log, or move the log away to start a new one."
+        )
     return Found.NOTHING
 
 
