@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -82,6 +83,10 @@ class BatchLoop:
         stored, rejected = await self.do(batches.write, self._path, self._run, self._owner, Batch(prepared=prepared))
         return stored, rejected
 
+    def hidden(self, text: str) -> str:
+        """``text`` with the known secrets replaced."""
+        return str(self._redact(text)) if self._redact and text else text
+
     async def flush(self) -> None:
         """Wait until all that is pending is in the history; in trouble, until it is in the fallback file.
 
@@ -156,6 +161,8 @@ class BatchLoop:
         """In the connection's thread: prepare what is new and store everything."""
         batch.prepared += batches.prepare(batch.finished, self._redact)
         batch.finished = []
+        if self._redact and batch.activity:
+            batch.activity = [replace(one, detail=self.hidden(one.detail)) for one in batch.activity]
         if self._path.stat().st_ino != self._inode:
             raise HistoryError(f"{self._path}: the history was replaced by another file while the run was going on")
         if not self._run:

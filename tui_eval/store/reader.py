@@ -171,6 +171,10 @@ class History:
         for row in self._stream(run_queries.TASK_VALUES, _key(run)):
             yield run_queries.task_value(row)
 
+    def timings(self, run: RunRecord | int) -> list[tuple[int, float | None, float | None]]:
+        """``(request, latency, finished at)`` of every finished task; the latency only of answers of this run."""
+        return self._rows(run_queries.TIMINGS, _key(run))  # type: ignore[return-value]
+
     def score_values(self, run: RunRecord | int) -> Iterator[tuple[int, str, float | None, bool | None, bool]]:
         """``(request, evaluator, value, passed, could not decide)`` of every score of a run; streamed."""
         for request, evaluator, value, passed, undecided in self._stream(run_queries.SCORE_VALUES, _key(run)):

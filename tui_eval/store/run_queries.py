@@ -209,6 +209,10 @@ SELECT tasks.request, case_id, repeat, outcome, reused_from IS NOT NULL, latency
 FROM requests CROSS JOIN tasks ON tasks.request = requests.id WHERE requests.run = ?
 ORDER BY tasks.request, tasks.position
 """
+TIMINGS = """
+SELECT request, CASE WHEN outcome IN ('passed', 'failed', 'unscored') AND reused_from IS NULL THEN latency END, finished_at
+FROM tasks WHERE request IN (SELECT id FROM requests WHERE run = ?) AND outcome <> 'queued'
+"""
 SCORE_VALUES = """
 SELECT tasks.request, scores.evaluator, scores.value, scores.passed, scores.error <> ''
 FROM requests CROSS JOIN tasks ON tasks.request = requests.id CROSS JOIN scores ON scores.task = tasks.id

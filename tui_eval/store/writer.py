@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -120,6 +121,7 @@ class HistoryWriter:
             run.host, run.pid, run.pid_started = runner.host, runner.pid, runner.pid_started
         if run.heartbeat_at is None:
             run.heartbeat_at = time.time()
+        run.error, run.warnings = self._loop.hidden(run.error), [self._loop.hidden(line) for line in run.warnings]
         run.id = await self._loop.do(planning.insert_run, run)
         self._loop.become(run)
         self._counters = {}
@@ -190,7 +192,7 @@ class HistoryWriter:
         """Every task of the request that is not finished (nor handed to :meth:`finished`) is cancelled."""
         counters = self.counters(request)
         counters.cancelled += counters.total - counters.finished
-        self._loop.pending.rests.append(Rest(request, message, time.time() if at is None else at))
+        self._loop.pending.rests.append(Rest(request, self._loop.hidden(message), time.time() if at is None else at))
         self._loop.something()
 
     def activity(self, run: int, activity: Sequence[Activity]) -> None:
@@ -207,12 +209,12 @@ class HistoryWriter:
 
     def log(self, run: int, line: LogLine) -> None:
         """A line of the run's log."""
-        self._loop.pending.log.append(line)
+        self._loop.pending.log.append(replace(line, message=self._loop.hidden(line.message)))
         self._loop.something()
 
     def run_state_changed(self, run: int, state: RunState, **changes: Any) -> None:
         """As :meth:`set_run_state`, written with the next batch."""
-        self._loop.pending.run_changes |= {"state": state.value} | _columns(changes)
+        self._loop.pending.run_changes |= {"state": state.value} | self._columns(changes)
         if not state.live:
             self._loop.pending.activity = []
             for request in self._counters:
@@ -229,7 +231,7 @@ class HistoryWriter:
         self._change_request(
             request.id,
             state=request.state.value,
-            error=clean(request.error),
+            error=clean(self._loop.hidden(request.error)),
             started_at=request.started_at,
             finished_at=request.finished_at,
         )
@@ -245,7 +247,7 @@ class HistoryWriter:
 
     async def set_request_state(self, request: int, state: RequestState, **changes: Any) -> None:
         """Change a request's state and, by name, ``error started_at finished_at dataset_hash``. Returns as above."""
-        self._change_request(request, state=state.value, **_columns(changes))
+        self._change_request(request, state=state.value, **self._columns(changes))
         await self.flush()
 
     async def heartbeat(self, run: int, at: float | None = None) -> None:
@@ -267,7 +269,7 @@ class HistoryWriter:
 
     async def answer(self, command: int, text: str) -> None:
         """Tell the viewer who gave the command what became of it; marks it as taken."""
-        self._loop.pending.answers.append((time.time(), clean(text), command))
+        self._loop.pending.answers.append((time.time(), clean(self._loop.hidden(text)), command))
         await self.flush()
 
     async def restore(self, tasks: Sequence[FinishedTask]) -> tuple[int, list[FinishedTask]]:
@@ -292,6 +294,18 @@ class HistoryWriter:
         self._loop.pending.request_changes.setdefault(request, {}).update(changes)
         self._loop.something()
 
+    def _columns(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Named changes as columns, secrets replaced."""
+        if unknown := changes.keys() - _CHANGEABLE:
+            raise TypeError(f"no such field can be changed: {', '.join(sorted(unknown))}")
+        columns = dict(changes)
+        for name, value in changes.items():
+            if isinstance(value, list):
+                columns[name] = to_json([self._loop.hidden(text) for text in value])
+            elif isinstance(value, str):
+                columns[name] = clean(self._loop.hidden(value))
+        return columns
+
 
 def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), _PLANNING_CHUNK):
@@ -301,12 +315,3 @@ def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 _CHANGEABLE = frozenset(
     {"error", "started_at", "finished_at", "warnings", "tags", "note", "task_concurrency", "dataset", "dataset_hash"}
 )
-
-
-def _columns(changes: dict[str, Any]) -> dict[str, Any]:
-    if unknown := changes.keys() - _CHANGEABLE:
-        raise TypeError(f"no such field can be changed: {', '.join(sorted(unknown))}")
-    return {
-        name: to_json(value) if isinstance(value, list) else clean(value) if isinstance(value, str) else value
-        for name, value in changes.items()
-    }
