@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ from pathlib import Path
 from tui_eval.errors import HistoryError
 from tui_eval.store.identity import APPLICATION_ID, newer, uri
 from tui_eval.store.place import prepare
+
+_creating = threading.Lock()
 
 SCHEMA_FOLDER = Path(__file__).parent / "schema"
 
@@ -55,23 +58,30 @@ def create(path: Path, folder: Path = SCHEMA_FOLDER) -> None:
     """
     prepare(path)
     path = path.resolve()
-    while path.stat().st_size == 0:
-        with path.open("rb") as empty:
-            fcntl.flock(empty, fcntl.LOCK_EX)
-            if not os.path.samestat(os.fstat(empty.fileno()), path.stat()):
-                continue  # someone made the history while we waited
-            new = path.with_name(path.name + ".new")
-            for name in (new, path.with_name(new.name + "-wal"), path.with_name(new.name + "-journal")):
-                name.unlink(missing_ok=True)  # left by a process that was killed; the lock is ours
-            os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            with suppress_leftover(new):
-                _build(new, folder)
-                os.replace(new, path)
-            _sync_folder(path.parent)
+    # One thread at a time: closing `empty` would drop the locks of another thread's connection, were it made by then.
+    with _creating:
+        while path.stat().st_size == 0:
+            _create_once(path, folder)
+
+
+def _create_once(path: Path, folder: Path) -> None:
+    """Make the history unless another process does; returns when either is done."""
+    with path.open("rb") as empty:
+        fcntl.flock(empty, fcntl.LOCK_EX)
+        if not os.path.samestat(os.fstat(empty.fileno()), path.stat()):
+            return  # someone made the history while we waited
+        new = path.with_name(path.name + ".new")
+        for name in (new, path.with_name(new.name + "-wal"), path.with_name(new.name + "-journal")):
+            name.unlink(missing_ok=True)  # left by a process that was killed; the lock is ours
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        with _removing_leftover(new):
+            _build(new, folder)
+            os.replace(new, path)
+        _sync_folder(path.parent)
 
 
 @contextmanager
-def suppress_leftover(file: Path) -> Iterator[None]:
+def _removing_leftover(file: Path) -> Iterator[None]:
     """Inside, an error takes the half-made ``file`` away again."""
     try:
         yield
@@ -140,7 +150,7 @@ def _copy(path: Path, number: int) -> None:
     unfinished = path.with_name(kept.name + ".unfinished")
     unfinished.unlink(missing_ok=True)
     os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    with suppress_leftover(unfinished):
+    with _removing_leftover(unfinished):
         with (
             closing(sqlite3.connect(uri(path, mode="ro"), uri=True)) as source,
             closing(sqlite3.connect(uri(unfinished, mode="rw"), uri=True)) as target,

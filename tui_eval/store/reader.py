@@ -173,7 +173,7 @@ class History:
 
     def timings(self, run: RunRecord | int) -> list[tuple[int, float | None, float | None]]:
         """``(request, latency, finished at)`` of every finished task; the latency only of answers of this run."""
-        return self._rows(run_queries.TIMINGS, _key(run))  # type: ignore[return-value]
+        return self._rows(run_queries.TIMINGS, _key(run))
 
     def score_values(self, run: RunRecord | int) -> Iterator[tuple[int, str, float | None, bool | None, bool]]:
         """``(request, evaluator, value, passed, could not decide)`` of every score of a run; streamed."""
