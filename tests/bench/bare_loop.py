@@ -20,7 +20,7 @@ async def main(url: str, tasks: int, concurrency: int) -> None:
 
     async def worker() -> None:
         for number in numbers:
-            body = json.dumps({"question": f"question {number}"}).encode()
+            body = json.dumps({"question": f"What is {number} + 7?"}).encode()
             request = httpx.Request("POST", url, content=body, headers={"content-type": "application/json"})
             response = await transport.send(request, connect=10.0, deadline=None)
             try:

@@ -67,7 +67,7 @@ class ProductRun:
 def product(folder: Path, url: str, tasks: int, concurrency: int) -> ProductRun:
     """`tui-eval run` of a plan with three evaluators over ``tasks`` cases, into a history of its own."""
     place = Path(tempfile.mkdtemp(dir=folder))
-    rows = ({"id": f"c{number}", "question": f"question {number}", "answer": "?"} for number in range(tasks))
+    rows = ({"id": f"c{n}", "question": f"What is {n} + 7?", "answer": str(n + 7)} for n in range(tasks))
     (place / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     output = "variable_mapping: {expected_output: dataset.answer}"
     (place / "plan.yaml").write_text(
@@ -80,9 +80,9 @@ requests:
     dataset: {{path: cases.jsonl}}
     solution: {{type: http, url: "{url}", body: {{question: "{{{{ question }}}}"}}, output_extractor: output}}
     evaluators:
-      - {{id: contains, {output}, not: true}}
-      - {{id: exact, {output}, not: true}}
-      - {{id: json, name: shape, schema: {{type: object}}, not: true}}
+      - {{id: contains, {output}}}
+      - {{id: exact, {output}}}
+      - {{id: json, name: shape, schema: {{type: integer}}}}
 """
     )
     history = place / "history.db"

@@ -7,6 +7,7 @@ saved, ``resume`` finishes it); a second SIGINT ends it at once.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -145,7 +146,8 @@ class Execution:
         self._tell(self._listener.begun, run, list(self._requests.values()))
         attending = asyncio.create_task(self._attend())
         try:
-            state = await self._orchestration.run()
+            with _rare_collections():
+                state = await self._orchestration.run()
         except BaseException as problem:
             await self._broken_off(problem)
             raise
@@ -327,6 +329,20 @@ class Execution:
 
 def _activity(key: int, progress: Progress) -> Activity:
     return Activity(key, progress.phase, progress.since, progress.attempt, progress.until, progress.detail)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for reference cycles seldom while tasks run: each task makes thousands of objects and hardly a cycle, and
+    what was imported before never becomes garbage."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 @contextmanager

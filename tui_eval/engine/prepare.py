@@ -27,7 +27,8 @@ WORKERS_FOR_EVALUATORS = 4
 
 @dataclass(slots=True)
 class PreparedRequest:
-    """One request, ready for ``run_task``. Close it with :meth:`aclose`."""
+    """One request, ready for ``run_task``. Close it with :meth:`aclose`. ``keeps_limits``: a solution of ours, which
+    ends by itself when its limits say so (those of third parties are guarded from outside too)."""
 
     name: str
     lane: Lane
@@ -38,6 +39,7 @@ class PreparedRequest:
     rules: RetryRules
     task_timeout: float | None
     workers: WorkerPool
+    keeps_limits: bool = False
     judges: tuple[Solution, ...] = ()
     baggage: Mapping[str, str] | None = None
 
@@ -94,6 +96,7 @@ def prepare_request(
         rules=RetryRules.of(execution),
         task_timeout=execution.task_timeout_seconds,
         workers=workers,
+        keeps_limits=request.solution_type in kinds.SOLUTIONS,
         judges=tuple(judges),
     )
 

@@ -165,12 +165,13 @@ async def _attempt(
 
 async def _guarded(request: PreparedRequest, rendered: Rendered, context: CallContext, limits: Limits) -> Answer:
     """The call behind a last line of defence: a solution that ignores its limits, or breaks, costs its own task only."""
-    margin = None if limits.total is None else limits.total + limits.grace + 5.0
     try:
-        async with asyncio.timeout(margin):
+        if request.keeps_limits or limits.total is None:
+            return await request.solution.call(rendered, context)
+        async with asyncio.timeout(limits.total + limits.grace + 5.0):
             return await request.solution.call(rendered, context)
     except TimeoutError as error:
-        message = f"timed out: the solution did not keep its limit of {limits.total:g} s"
+        message = f"timed out: the solution did not keep its limit of {limits.total or 0:g} s"
         raise SolutionError("timed_out", message, Resend.MAYBE_RECEIVED) from error
     except SolutionError:
         raise

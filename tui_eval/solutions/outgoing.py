@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -97,14 +98,7 @@ def to_httpx(request: Outgoing) -> httpx.Request:
     """The request as httpx has it. Raises SolutionError (``argument``) for what cannot be sent; values not shown."""
     if request.problems:
         raise SolutionError("argument", request.problems[0])
-    try:
-        url = httpx.URL(request.url)
-    except (httpx.InvalidURL, UnicodeError) as error:
-        raise SolutionError("argument", f"`url` is not a valid address{_url_reason(request.url)}") from error
-    if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host) or (url.port or 0) > 65535:
-        raise SolutionError(
-            "argument", "`url` is not an http:// or https:// address with a host and port; check the template"
-        )
+    url = _address(request.url)
     headers = [(name.encode("ascii", "replace"), _header_value(name, value)) for name, value in request.headers.items()]
     if url.userinfo and "authorization" not in request.headers:
         pair = f"{url.username}:{url.password}".encode()
@@ -112,6 +106,21 @@ def to_httpx(request: Outgoing) -> httpx.Request:
     return httpx.Request(request.method, url, headers=headers, content=request.content or None)
 
 
+@lru_cache(maxsize=128)
+def _address(text: str) -> httpx.URL:
+    """The parsed address; most requests of a run go to the same one. Raises SolutionError, which is not kept."""
+    try:
+        url = httpx.URL(text)
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise SolutionError("argument", f"`url` is not a valid address{_url_reason(text)}") from error
+    if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host) or (url.port or 0) > 65535:
+        raise SolutionError(
+            "argument", "`url` is not an http:// or https:// address with a host and port; check the template"
+        )
+    return url
+
+
+@lru_cache(maxsize=128)
 def host_of(url: str) -> str | None:
     """``host[:port]`` in lower case, the port left out when it is the scheme's own; None without one."""
     try:
