@@ -184,6 +184,15 @@ class TuiEvalApp(App[int]):
         if focus_panel is not None:
             focus_panel(number)
 
+    def action_next_panel(self, direction: int) -> None:
+        next_panel = getattr(self.screen, "next_panel", None)
+        if next_panel is not None:
+            next_panel(direction)
+        elif direction > 0:
+            self.action_focus_next()
+        else:
+            self.action_focus_previous()
+
     def action_zoom(self) -> None:
         screen = self.screen
         if screen.maximized is not None:

@@ -23,8 +23,8 @@ KEYS = (
     Key("app.theme", "T", "choose_theme", "theme", "Choose a theme"),
     Key("app.mouse", "m", "toggle_mouse", "mouse", "Mouse on or off"),
     Key("app.refresh", "ctrl+r", "refresh_screen", "refresh", "Read again and draw everything anew"),
-    Key("app.next_panel", "tab", "app.focus_next", "next panel", "Next panel"),
-    Key("app.previous_panel", "shift+tab", "app.focus_previous", "previous panel", "Previous panel"),
+    Key("app.next_panel", "tab", "next_panel(1)", "next panel", "Next panel"),
+    Key("app.previous_panel", "shift+tab", "next_panel(-1)", "previous panel", "Previous panel"),
     *(
         Key(f"app.panel_{number}", str(number), f"panel({number})", f"panel {number}", f"Go to panel {number}")
         for number in range(1, 6)

@@ -72,7 +72,7 @@ def run_row(overview: RunOverview, now: datetime, *, wide: bool) -> Row:
             tasks,
             percent(counters.pass_rate),
             counts(counters, words=wide),
-            duration(seconds_taken(run, overview.state, now)),
+            duration(seconds_taken(run, overview.state, now.timestamp())),
             Cell(short_number(tokens) if tokens else "-", "" if tokens else "muted"),
             Cell(money(counters.cost) if counters.cost else "-", "" if counters.cost else "muted"),
             Cell(", ".join(run.tags), "accent"),
@@ -81,14 +81,14 @@ def run_row(overview: RunOverview, now: datetime, *, wide: bool) -> Row:
     )
 
 
-def seconds_taken(run: RunRecord, state: RunState, now: datetime) -> float | None:
+def seconds_taken(run: RunRecord, state: RunState, now: float) -> float | None:
     """How long a run took, or takes already while it is live; None when it is not known."""
     if run.started_at is None:
         return None
     if run.finished_at is not None:
         return max(0.0, run.finished_at - run.started_at)
     if state.live:
-        return float(max(0, int(now.timestamp() - run.started_at)))
+        return float(max(0, int(now - run.started_at)))
     return None if run.heartbeat_at is None else max(0.0, run.heartbeat_at - run.started_at)
 
 

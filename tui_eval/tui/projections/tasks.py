@@ -1,0 +1,125 @@
+"""Tasks, groups of failures and running tasks of a run as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tui_eval.analysis.failures import normalised
+from tui_eval.display import duration
+from tui_eval.domain import Outcome
+from tui_eval.store.records import Activity, TaskRecord
+from tui_eval.store.run_queries import FailureRow
+from tui_eval.tui.text import outcome_text
+from tui_eval.tui.widgets.cells import Cell, Column, Row
+
+TASKS = (
+    Column("outcome", "outcome", 11, priority=10, sort="outcome"),
+    Column("case", "case", 12, weight=2, most=40, priority=9, sort="case_id"),
+    Column("request", "request", 10, weight=1, most=20, priority=5),
+    Column("latency", "took", 9, priority=6, right=True, sort="latency"),
+    Column("score", "score", 6, priority=4, right=True, sort="score"),
+    Column("attempts", "tries", 5, priority=3, right=True, sort="attempts"),
+    Column("text", "message or output", 14, weight=5, priority=8),
+)
+FAILURES = (
+    Column("count", "how many", 8, priority=10, right=True),
+    Column("outcome", "outcome", 10, priority=8),
+    Column("text", "message", 20, weight=5, priority=9),
+    Column("where", "request", 10, weight=1, most=20, priority=3),
+)
+SLOTS = (
+    Column("phase", "doing", 11, priority=9),
+    Column("since", "for", 8, priority=8, right=True),
+    Column("case", "case", 12, weight=2, most=40, priority=10),
+    Column("request", "request", 10, weight=1, most=20, priority=4),
+    Column("attempt", "try", 3, priority=3, right=True),
+    Column("detail", "detail", 10, weight=3, priority=5),
+)
+
+
+def task_row(task: TaskRecord, request_names: Mapping[int, str], live: bool) -> Row:
+    """A task (its key is its key in the history). ``live`` is False when no runner executes the run: nothing runs."""
+    shown = Outcome.QUEUED if task.outcome is Outcome.RUNNING and not live else task.outcome
+    case = task.case_id if not task.repeat else f"{task.case_id} #{task.repeat + 1}"
+    outcome = [Cell(outcome_text(shown), shown.value)]
+    if task.reused_from:
+        outcome.append(Cell(" ↺", "muted"))
+    return Row(
+        task.id,
+        (
+            tuple(outcome),
+            case,
+            Cell(request_names.get(task.request, ""), "muted"),
+            duration(task.latency),
+            "-" if task.score is None else f"{task.score:.2f}",
+            str(task.attempts),
+            Cell(task.message) if task.message else Cell(task.output, "muted"),
+        ),
+    )
+
+
+@dataclass(slots=True)
+class Group:
+    """Failures of one kind: same outcome and kind of error, messages that differ only in particulars."""
+
+    outcome: Outcome
+    error_kind: str
+    pattern: str
+    message: str
+    count: int = 0
+    tasks: list[int] = field(default_factory=list)
+    requests: dict[int, None] = field(default_factory=dict)
+    same: bool = True
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.outcome.value, self.error_kind, self.pattern
+
+    @property
+    def label(self) -> str:
+        return (self.message if self.same else self.pattern) or self.error_kind or self.outcome.value
+
+
+def group_rows(failures: Sequence[FailureRow]) -> list[Group]:
+    """The groups of a run's failures, the largest first. ``tasks`` has the first task of each different message."""
+    groups: dict[tuple[str, str, str], Group] = {}
+    for row in failures:
+        group = Group(row.outcome, row.error_kind, normalised(row.message), row.message)
+        group = groups.setdefault(group.key, group)
+        group.same = group.same and row.message == group.message
+        group.count += row.count
+        group.tasks.append(row.task)
+        group.requests[row.request] = None
+    return sorted(groups.values(), key=lambda each: -each.count)
+
+
+def failure_row(group: Group, request_names: Mapping[int, str]) -> Row:
+    where = ", ".join(request_names.get(request, "") for request in group.requests)
+    return Row(
+        group.key,
+        (
+            f"{group.count:,} ×",
+            Cell(outcome_text(group.outcome), group.outcome.value),
+            group.label,
+            Cell(where, "muted"),
+        ),
+    )
+
+
+def slot_row(activity: Activity, task: TaskRecord | None, request_names: Mapping[int, str], now: float) -> Row:
+    """What one running task is doing, and for how long."""
+    detail = activity.detail
+    if activity.until is not None:
+        detail = f"{max(0.0, activity.until - now):.0f} s left {detail}".strip()
+    return Row(
+        activity.task,
+        (
+            Cell(activity.phase, "running"),
+            duration(float(max(0, int(now - activity.since)))),
+            task.case_id if task is not None else str(activity.task),
+            Cell(request_names.get(task.request, "") if task is not None else "", "muted"),
+            str(activity.attempt),
+            Cell(detail, "muted"),
+        ),
+    )

@@ -1,0 +1,178 @@
+"""What the screen of a run asks the history, and how often the dear parts of it.
+
+Counters, slots and the log are read at every change. What needs all tasks (the groups of failures, percentiles, the
+order of the table) takes up to a tenth of a second for 100,000 tasks: it is read again only when twenty times that
+has passed, so that it never takes more than a twentieth of a core.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from tui_eval.analysis.summary import total_of
+from tui_eval.domain import Outcome
+from tui_eval.store.records import Activity, Counters, LogLine, RequestRecord, RunRecord, RunState, TaskRecord
+from tui_eval.tui.projections.requests import Pace, pace
+from tui_eval.tui.projections.tasks import Group, group_rows
+
+if TYPE_CHECKING:
+    from tui_eval.store.reader import History
+
+T = TypeVar("T")
+
+LOG_LINES = 1000
+_SHARE = 20.0
+_SLOWEST = 5.0  # seconds
+_LATELY = 120.0  # seconds of finished tasks that the pace is made of
+
+
+class Sparing(Generic[T]):
+    """A reading that is done again only when ``_SHARE`` times its own duration has passed."""
+
+    def __init__(self, read: Callable[[History], T], clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._clock = clock
+        self._due = float("-inf")
+        self._value: T | None = None
+
+    def get(self, history: History, now: bool = False) -> T:
+        """The value, read anew when it is due, or asked for ``now``."""
+        started = self._clock()
+        if self._value is None or now or started >= self._due:
+            self._value = self._read(history)
+            ended = self._clock()
+            self._due = ended + min(_SLOWEST, (ended - started) * _SHARE)
+        return self._value
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run as of one moment. ``log`` is its newest lines; ``failures`` and ``paces`` may be a moment older."""
+
+    run: RunRecord
+    state: RunState
+    requests: tuple[RequestRecord, ...]
+    total: Counters
+    slots: tuple[Activity, ...]
+    slot_tasks: Mapping[int, TaskRecord]
+    log: tuple[LogLine, ...]
+    failures: tuple[Group, ...]
+    paces: Mapping[int, Pace]
+
+    @property
+    def request_names(self) -> dict[int, str]:
+        return {request.id: request.name for request in self.requests}
+
+
+class RunReading:
+    """The question about one run. Called in a thread, never by two at once."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._key = 0
+        self._log: list[LogLine] = []
+        self._last_state: RunState | None = None
+        self._failures = Sparing(lambda history: tuple(group_rows(history.failures(self._key))))
+        self._paces = Sparing(self._read_paces)
+
+    def __call__(self, history: History) -> RunView:
+        from tui_eval.store.liveness import state_now
+
+        run = history.run(self._run_id)
+        self._key = run.id
+        state = state_now(run)
+        ended = state is not self._last_state and not state.live
+        self._last_state = state
+        requests = tuple(history.requests(run))
+        if not state.live:
+            for request in requests:  # what a lost runner was doing is not being done: it waits
+                request.counters.running = request.counters.waiting = 0
+        slots = tuple(history.activity(run)) if state.live else ()
+        return RunView(
+            run,
+            state,
+            requests,
+            total_of(request.counters for request in requests),
+            slots,
+            history.tasks_of(slot.task for slot in slots),
+            self._read_log(history),
+            self._failures.get(history, now=ended),
+            self._paces.get(history, now=ended),
+        )
+
+    def _read_log(self, history: History) -> tuple[LogLine, ...]:
+        while True:
+            lines = history.log(self._key, self._log[-1].id if self._log else 0, LOG_LINES)
+            self._log = (self._log + lines)[-LOG_LINES:]
+            if len(lines) < LOG_LINES:
+                return tuple(self._log)
+
+    def _read_paces(self, history: History) -> dict[int, Pace]:
+        latencies: dict[int, list[float]] = {}
+        ends: dict[int, list[float]] = {}
+        since = time.time() - _LATELY
+        for request, latency, finished_at in history.timings(self._key):
+            if latency is not None:
+                latencies.setdefault(request, []).append(latency)
+            if finished_at is not None and finished_at >= since:
+                ends.setdefault(request, []).append(finished_at)
+        return {key: pace(latencies.get(key, ()), ends.get(key, ())) for key in latencies.keys() | ends.keys()}
+
+
+@dataclass(frozen=True, slots=True)
+class TasksWanted:
+    """Which tasks the table shows, in which order. ``request`` is a key, None for all."""
+
+    request: int | None = None
+    outcomes: tuple[Outcome, ...] = ()
+    text: str = ""
+    sort: str = "position"
+    descending: bool = False
+
+    @property
+    def narrowed(self) -> bool:
+        return (self.request, self.outcomes, self.text) != (None, (), "")
+
+    def all_tasks(self) -> TasksWanted:
+        """The same order, nothing left out."""
+        return replace(self, request=None, outcomes=(), text="")
+
+
+@dataclass(frozen=True, slots=True)
+class TasksView:
+    """The answer: the keys of all such tasks, and the tasks of the pages that are on the screen."""
+
+    wanted: TasksWanted
+    keys: Sequence[int]
+    pages: tuple[tuple[Sequence[int], dict[int, TaskRecord]], ...]
+
+
+class TasksReading:
+    """The question about the tasks of one run. ``wanted`` and ``pages`` are set by the screen at any time."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self.wanted = TasksWanted()
+        self.pages: Sequence[Sequence[int]] = ()
+        self._read_for: TasksWanted | None = None
+        self._keys: Sparing[Sequence[int]] = Sparing(self._read_keys)
+
+    def __call__(self, history: History) -> TasksView:
+        wanted, pages = self.wanted, self.pages
+        keys = self._keys.get(history, now=wanted != self._read_for)
+        self._read_for = wanted
+        return TasksView(wanted, keys, tuple((page, history.tasks_of(page)) for page in pages))
+
+    def _read_keys(self, history: History) -> Sequence[int]:
+        wanted = self.wanted
+        return history.task_keys(
+            history.run(self._run_id),
+            request=wanted.request,
+            outcomes=wanted.outcomes or None,
+            text=wanted.text or None,
+            sort=wanted.sort,
+            descending=wanted.descending,
+        )

@@ -1,0 +1,348 @@
+"""A run, live or past: the same screen, because both are only rows of the history that change or do not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import events, on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui_eval.display import duration, local_time
+from tui_eval.domain import Outcome
+from tui_eval.tui.polling import Watch
+from tui_eval.tui.projections import requests as request_rows
+from tui_eval.tui.projections import run_summary, task_filter
+from tui_eval.tui.projections import tasks as task_rows
+from tui_eval.tui.run_reading import RunReading, RunView, TasksReading, TasksView, TasksWanted
+from tui_eval.tui.screens.run_keys import RunKeys
+from tui_eval.tui.text import line
+from tui_eval.tui.widgets.cells import Cell, Column, Row
+from tui_eval.tui.widgets.filter_bar import FilterBar
+from tui_eval.tui.widgets.line_table import LineTable
+from tui_eval.tui.widgets.panels import Panel, PanelTabs
+from tui_eval.tui.widgets.row_source import PagedSource
+
+_LOG = (Column("at", "time", 8), Column("level", "", 7, priority=2), Column("text", "what happened", 20, weight=1))
+_CYCLE = ("", "outcome:failed,error", "outcome:running")
+_NAMES = ("requests", "tasks", "failures", "slots", "log")
+_STYLED = ("muted", "warning", *(outcome.value for outcome in Outcome))
+
+
+class RunRead(Message):
+    """The run was read."""
+
+    def __init__(self, view: RunView) -> None:
+        super().__init__()
+        self.view = view
+
+
+class TasksRead(Message):
+    """The tasks that the table shows were read."""
+
+    def __init__(self, view: TasksView) -> None:
+        super().__init__()
+        self.view = view
+
+
+class RunScreen(RunKeys):
+    """One run: requests, tasks, failures grouped, what each running task is doing, the log."""
+
+    DEFAULT_CSS = (
+        """
+    RunScreen #head { height: auto; max-height: 3; padding: 0 1; }
+    RunScreen > .run-screen--title { text-style: bold; }
+    RunScreen > .run-screen--muted { color: $muted; text-style: $muted-style; }
+    RunScreen > .run-screen--warning { color: $warning; }
+    RunScreen #bottom { height: 1fr; }
+    RunScreen #p-requests { height: auto; max-height: 7; }
+    RunScreen #p-requests LineTable { height: auto; max-height: 6; }
+    RunScreen #p-tasks { height: 2fr; }
+    RunScreen.-high PanelTabs { display: none; }
+    RunScreen.-high.-log #p-failures { display: none; }
+    RunScreen.-high #p-log { display: none; }
+    RunScreen.-high.-log #p-log { display: block; }
+    RunScreen.-high.-past #p-slots { display: none; }
+    RunScreen.-short PanelHeading, RunScreen.-tall PanelHeading { display: none; }
+    RunScreen.-high PanelHeading { display: block; }
+    RunScreen.-narrow.-high #bottom { layout: vertical; height: 2fr; }
+    """
+        + "\n".join(
+            f"""
+    RunScreen.-one-panel #p-{name} {{ display: none; }}
+    RunScreen.-one-panel.-on-{name} #p-{name} {{ display: block; height: 1fr; max-height: 100%; }}
+    """
+            for name in _NAMES
+        )
+        + """
+    RunScreen.-one-panel #bottom { display: none; height: 0; }
+    RunScreen.-one-panel.-on-failures #bottom, RunScreen.-one-panel.-on-slots #bottom,
+    RunScreen.-one-panel.-on-log #bottom { display: block; height: 1fr; }
+    RunScreen.-one-panel.-on-requests #p-requests LineTable { height: 1fr; max-height: 100%; }
+    """
+        + "\n".join(
+            f"RunScreen > .run-screen--{outcome.value} {{ color: $state-{outcome.value}; }}" for outcome in Outcome
+        )
+    )
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"run-screen--{name}" for name in ("title", *_STYLED)}
+    PANELS = tuple(f"#{name}" for name in _NAMES)
+    HELP = (
+        "One run. 1 requests, 2 tasks, 3 failures by message, 4 what runs now, 5 log. Enter on a request or a failure "
+        "shows its tasks; on a task, all of it. The run goes on when you leave."
+    )
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self._reading = RunReading(run_id)
+        self._tasks = TasksReading(run_id)
+        self._source = PagedSource((), self._want)
+        self._tasks_watch: Watch[TasksView] | None = None
+        self._wanted_pages: list[Sequence[int]] = []
+
+    def body(self) -> Iterable[Widget]:
+        yield Static("", id="head", markup=False)
+        yield FilterBar("words of case, message or output, outcome:failed,error")
+        yield PanelTabs()
+        yield Panel("Requests", LineTable(request_rows.COLUMNS, id="requests", marking=False), id="p-requests")
+        yield Panel("Tasks", LineTable(task_rows.TASKS, self._source, id="tasks", empty="Reading…"), id="p-tasks")
+        failures = LineTable(task_rows.FAILURES, id="failures", marking=False, empty="Nothing has failed.")
+        slots = LineTable(task_rows.SLOTS, id="slots", marking=False, empty="No task is running.")
+        log = LineTable(_LOG, id="log", marking=False, empty="The log is empty.")
+        yield Horizontal(
+            Panel("Failures", failures, id="p-failures"),
+            Panel("Running now", slots, id="p-slots"),
+            Panel("Log", log, id="p-log"),
+            id="bottom",
+        )
+
+    @property
+    def crumb(self) -> str:
+        return self.run_id if self.view is None else f"{self.view.run.name} {self.run_id}"
+
+    def on_mount(self) -> None:
+        self.focus_panel(2)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self.watch_history(self._reading, RunRead, every=2.0)
+        self._tasks_watch = self.watch_history(self._tasks, TasksRead)
+        self.set_interval(1.0, self._clock)
+
+    # -- what was read --
+
+    @on(RunRead)
+    def _run_read(self, event: RunRead) -> None:
+        first = self.view is None
+        self.view = event.view
+        live = event.view.state.live
+        self.set_class(not live, "-past")
+        if first and live:
+            self._set_panel(2 if event.view.failures else 0)
+        self._show()
+        self.refresh_bindings()
+
+    def _clock(self) -> None:
+        """Times of a live run move on; a past one draws nothing."""
+        if self.is_current and self.view is not None and self.view.state.live:
+            self._show()
+
+    def _show(self) -> None:
+        view = self.view
+        assert view is not None
+        now = time.time()
+        names = view.request_names
+        concurrency = max(1, view.run.task_concurrency)
+        rows = [
+            request_rows.request_row(
+                each, view.paces.get(each.id, request_rows.Pace()), now, concurrency, view.state.live
+            )
+            for each in view.requests
+        ]
+        self.table("requests").show(rows)
+        self.table("failures").show([task_rows.failure_row(group, names) for group in view.failures])
+        self.table("slots").show(
+            [task_rows.slot_row(slot, view.slot_tasks.get(slot.task), names, now) for slot in view.slots]
+        )
+        log = self.table("log")
+        following = log.cursor >= log.source.count() - 1
+        log.show([_log_row(entry.id, entry.at, entry.level, entry.message) for entry in view.log])
+        if following:
+            log.action_last()
+        self._show_titles(view)
+        self._show_head(view, now)
+
+    def _show_head(self, view: RunView, now: float) -> None:
+        width = self.size.width - 2
+        seconds = run_summary.slowest_left(view.requests, view.paces, view.run.task_concurrency)
+        left = duration(None if seconds is None else float(max(1, round(seconds))))
+        remark = run_summary.remark(view.run, view.state)
+        lines = [
+            run_summary.first_line(view.run, view.state, view.total, width),
+            run_summary.second_line(view.run, view.state, view.total, now, left, width),
+            *([[remark]] if remark.text else []),
+        ]
+        drawn = [self._drawn(cells, width) for cells in lines]
+        self.query_one("#head", Static).update(Content("\n").join(drawn))
+        self.show_place(f"made {local_time(view.run.created_at)}")
+
+    def _drawn(self, cells: Iterable[Cell], width: int) -> Content:
+        parts = []
+        for cell in cells:
+            style = self.get_visual_style(f"run-screen--{cell.style}") if cell.style else ""
+            parts.append((line(cell.text, width), style))
+        return Content.assemble(*parts).truncate(width, ellipsis=True)
+
+    def _show_titles(self, view: RunView) -> None:
+        failed = sum(group.count for group in view.failures)
+        tasks = f"Tasks {len(self._source.keys):,}" + (" filtered" if self._tasks.wanted.narrowed else "")
+        marks = len(self.table("tasks").marks)
+        titles = (
+            f"Requests {len(view.requests)}",
+            tasks + (f", {marks} marked" if marks else ""),
+            f"Failures {failed:,}",
+            f"Running {len(view.slots)}",
+            "Log",
+        )
+        self.query_one(PanelTabs).titles = titles
+        for name, title in zip(_NAMES, titles, strict=True):
+            self.query_one(f"#p-{name}", Panel).set_title(title)
+
+    # -- tasks --
+
+    def _want(self, page: Sequence[int]) -> None:
+        """The table came to a page that was not read: ask for it (called while drawing, so only noted here)."""
+        self._wanted_pages.append(page)
+        self.call_later(self._ask_for_pages)
+
+    def _ask_for_pages(self) -> None:
+        first, last = self.table("tasks").visible_rows
+        self._tasks.pages = [*self._source.shown_pages(first, last), *self._wanted_pages]
+        if self._tasks_watch is not None:
+            self._tasks_watch.ask_again()
+
+    @on(TasksRead)
+    def _tasks_read(self, event: TasksRead) -> None:
+        view, table = event.view, self.table("tasks")
+        if view.wanted != self._tasks.wanted:
+            return
+        if self._source.keys is not view.keys:
+            self._source.replace_keys(view.keys)
+        names = {} if self.view is None else self.view.request_names
+        live = self.view is None or self.view.state.live
+        for page, tasks in view.pages:
+            if page in self._wanted_pages:
+                self._wanted_pages.remove(page)
+            self._source.arrived(page, {key: task_rows.task_row(task, names, live) for key, task in tasks.items()})
+        table.set_empty(
+            "No task matches.\nChange the filter with /, or clear it with esc."
+            if view.wanted.narrowed
+            else "This run has no tasks yet."
+        )
+        table.rows_changed()
+        self._tasks.pages = self._source.shown_pages(*table.visible_rows)
+        self.query_one(FilterBar).tell(f"{len(view.keys):,} tasks")
+        if self.view is not None:
+            self._show_titles(self.view)
+
+    def _look_for(self, wanted: TasksWanted) -> None:
+        if wanted != self._tasks.wanted:
+            self._tasks.wanted = wanted
+            self._tasks.pages = ()
+            if self._tasks_watch is not None:
+                self._tasks_watch.ask_again()
+
+    @on(LineTable.Sorted, "#tasks")
+    def _sorted(self, event: LineTable.Sorted) -> None:
+        self._look_for(replace(self._tasks.wanted, sort=event.column or "position", descending=event.descending))
+
+    @on(LineTable.MarksChanged, "#tasks")
+    def _marked(self) -> None:
+        if self.view is not None:
+            self._show_titles(self.view)
+
+    @on(FilterBar.Changed)
+    def _filter_changed(self, event: FilterBar.Changed) -> None:
+        text, outcomes, wrong = task_filter.parse(event.text)
+        event.bar.tell(wrong, wrong=bool(wrong))
+        self._look_for(replace(self._tasks.wanted, text=text, outcomes=outcomes))
+
+    @on(FilterBar.Left)
+    def _filter_left(self) -> None:
+        self.focus_panel(2)
+
+    def action_filter(self) -> None:
+        self._set_panel(1)
+        self.query_one(FilterBar).open()
+
+    def action_cycle(self) -> None:
+        bar = self.query_one(FilterBar)
+        place = _CYCLE.index(bar.text) if bar.text in _CYCLE else 0
+        bar.set_text(_CYCLE[(place + 1) % len(_CYCLE)])
+        self.focus_panel(2)
+
+    def give_back(self) -> bool:
+        if self.query_one(FilterBar).close():
+            return True
+        if self._tasks.wanted.narrowed:
+            self._look_for(self._tasks.wanted.all_tasks())
+            return True
+        return False
+
+    # -- going into things --
+
+    @on(LineTable.Selected, "#requests")
+    def _request_selected(self, event: LineTable.Selected) -> None:
+        if isinstance(event.key, int):
+            self._look_for(replace(self._tasks.wanted, request=event.key))
+            self.focus_panel(2)
+
+    @on(LineTable.Selected, "#failures")
+    def _failure_selected(self, event: LineTable.Selected) -> None:
+        group = next((each for each in self.view.failures if each.key == event.key), None) if self.view else None
+        if group is not None:
+            text = group.message if group.same else task_filter.literal(group.pattern)
+            self._look_for(replace(self._tasks.wanted, request=None, outcomes=(group.outcome,), text=text))
+            self.focus_panel(2)
+
+    @on(LineTable.Selected, "#tasks")
+    @on(LineTable.Selected, "#slots")
+    def _task_selected(self, event: LineTable.Selected) -> None:
+        self.tui.open("task", run_id=self.run_id, task_id=event.key, task_ids=self._source.keys)
+
+    # -- panels --
+
+    def focus_panel(self, number: int) -> None:
+        if 1 <= number <= len(_NAMES):
+            self._set_panel(number - 1)
+            self.call_after_refresh(self.table(_NAMES[number - 1]).focus)
+
+    def _set_panel(self, panel: int) -> None:
+        self.panel = panel
+        for place, name in enumerate(_NAMES):
+            self.set_class(place == panel, f"-on-{name}")
+        self.set_class(panel == 4, "-log")
+        self.query_one(PanelTabs).current = panel
+
+    def next_panel(self, direction: int) -> None:
+        self.focus_panel((self.panel + direction) % len(_NAMES) + 1)
+
+    @on(events.DescendantFocus)
+    def _focused(self, event: events.DescendantFocus) -> None:
+        if event.widget.id in _NAMES:
+            self._set_panel(_NAMES.index(event.widget.id))
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.height < 34, "-one-panel")
+        if self.view is not None:
+            self.call_after_refresh(self._show)
+
+
+def _log_row(key: int, at: float, level: str, message: str) -> Row:
+    style = {"warning": "warning", "error": "failed"}.get(level, "muted")
+    return Row(key, (Cell(local_time(at)[11:], "muted"), Cell(level, style), message))

@@ -1,0 +1,75 @@
+"""Numbered panels of a screen: all of them where there is room, one at a time where there is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult, RenderResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from tui_eval.tui.text import fit
+
+
+class PanelTabs(Widget):
+    """``1 Requests  2 Tasks  3 Failures 12``: the panels and which of them is shown. Titles are our own words."""
+
+    DEFAULT_CSS = """
+    PanelTabs { height: 1; padding: 0 1; background: $surface; }
+    PanelTabs > .panel-tabs--here { color: $primary; text-style: bold underline; }
+    PanelTabs > .panel-tabs--other { color: $muted; text-style: $muted-style; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"panel-tabs--here", "panel-tabs--other"}
+
+    titles: reactive[tuple[str, ...]] = reactive(())
+    current: reactive[int] = reactive(0)
+
+    def render(self) -> RenderResult:
+        here, other = self.get_visual_style("panel-tabs--here"), self.get_visual_style("panel-tabs--other")
+        parts = []
+        for place, title in enumerate(self.titles):
+            parts += [
+                ("  " if place else "", other),
+                (f"{place + 1} {title}", here if place == self.current else other),
+            ]
+        return Content.assemble(*parts).truncate(self.size.width, ellipsis=True)
+
+
+class Panel(Vertical):
+    """A panel with a heading; the heading goes where the tabs are shown instead."""
+
+    DEFAULT_CSS = """
+    Panel { height: 1fr; }
+    Panel > PanelHeading { height: 1; padding: 0 1; color: $muted; text-style: $muted-style; }
+    Panel:focus-within > PanelHeading { color: $primary; text-style: bold; }
+    """
+
+    def __init__(self, title: str, *children: Widget, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._heading = PanelHeading(title)
+        self._inside: Sequence[Widget] = children
+
+    def compose(self) -> ComposeResult:
+        yield self._heading
+        yield from self._inside
+
+    def set_title(self, title: str) -> None:
+        """Change the heading (our own words: a count may be in them)."""
+        self._heading.title = title
+
+
+class PanelHeading(Widget):
+    """``── Tasks 1,234 ─────``."""
+
+    title: reactive[str] = reactive("")
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.set_reactive(PanelHeading.title, title)
+
+    def render(self) -> RenderResult:
+        text = fit(f"── {self.title} ", self.size.width)
+        return Content(text + "─" * max(0, self.size.width - len(text)))
