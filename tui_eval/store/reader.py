@@ -171,9 +171,12 @@ class History:
         for row in self._stream(run_queries.TASK_VALUES, _key(run)):
             yield run_queries.task_value(row)
 
-    def timings(self, run: RunRecord | int) -> list[tuple[int, float | None, float | None]]:
-        """``(request, latency, finished at)`` of every finished task; the latency only of answers of this run."""
-        return self._rows(run_queries.TIMINGS, _key(run))
+    def timings(
+        self, run: RunRecord | int, step: int = 1, since: float = float("inf")
+    ) -> list[tuple[int, bool, float | None, float | None]]:
+        """``(request, is of the sample, latency, finished at)`` of every ``step``-th finished task, which is the sample,
+        and of all that finished ``since``. The latency is there only for answers of this run."""
+        return self._rows(run_queries.TIMINGS, _key(run), step, since)
 
     def score_values(self, run: RunRecord | int) -> Iterator[tuple[int, str, float | None, bool | None, bool]]:
         """``(request, evaluator, value, passed, could not decide)`` of every score of a run; streamed."""

@@ -210,8 +210,11 @@ FROM requests CROSS JOIN tasks ON tasks.request = requests.id WHERE requests.run
 ORDER BY tasks.request, tasks.position
 """
 TIMINGS = """
-SELECT request, CASE WHEN outcome IN ('passed', 'failed', 'unscored') AND reused_from IS NULL THEN latency END, finished_at
-FROM tasks WHERE request IN (SELECT id FROM requests WHERE run = ?) AND outcome <> 'queued'
+SELECT request, position % ?2 = 0,
+    CASE WHEN outcome IN ('passed', 'failed', 'unscored') AND reused_from IS NULL THEN latency END, finished_at
+FROM tasks
+WHERE request IN (SELECT id FROM requests WHERE run = ?1) AND outcome <> 'queued'
+    AND (position % ?2 = 0 OR finished_at >= ?3)
 """
 SCORE_VALUES = """
 SELECT tasks.request, scores.evaluator, scores.value, scores.passed, scores.error <> ''

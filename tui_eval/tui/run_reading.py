@@ -8,7 +8,7 @@ has passed, so that it never takes more than a twentieth of a core.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -26,23 +26,27 @@ T = TypeVar("T")
 LOG_LINES = 1000
 _SHARE = 20.0
 _SLOWEST = 5.0  # seconds
-_LATELY = 120.0  # seconds of finished tasks that the pace is made of
+_LATELY = 120.0  # seconds of finished tasks that the speed is made of
+_SAMPLE = 20_000  # of more tasks than this, percentiles are those of an even sample of about so many
 
 
 class Sparing(Generic[T]):
-    """A reading that is done again only when ``_SHARE`` times its own duration has passed."""
+    """A reading that is done again when what it depends on has changed (its ``version``), and only when ``_SHARE``
+    times its own duration has passed."""
 
     def __init__(self, read: Callable[[History], T], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock
         self._due = float("-inf")
         self._value: T | None = None
+        self._version: object = None
 
-    def get(self, history: History, now: bool = False) -> T:
-        """The value, read anew when it is due, or asked for ``now``."""
+    def get(self, history: History, version: object, now: bool = False) -> T:
+        """The value, read anew when the version is another one and it is due, or at once for ``now``."""
         started = self._clock()
-        if self._value is None or now or started >= self._due:
+        if self._value is None or (version != self._version and (now or started >= self._due)):
             self._value = self._read(history)
+            self._version = version
             ended = self._clock()
             self._due = ended + min(_SLOWEST, (ended - started) * _SHARE)
         return self._value
@@ -91,16 +95,18 @@ class RunReading:
             for request in requests:  # what a lost runner was doing is not being done: it waits
                 request.counters.running = request.counters.waiting = 0
         slots = tuple(history.activity(run)) if state.live else ()
+        total = total_of(request.counters for request in requests)
+        version = finished_of(requests)
         return RunView(
             run,
             state,
             requests,
-            total_of(request.counters for request in requests),
+            total,
             slots,
             history.tasks_of(slot.task for slot in slots),
             self._read_log(history),
-            self._failures.get(history, now=ended),
-            self._paces.get(history, now=ended),
+            self._failures.get(history, version, now=ended),
+            self._paces.get(history, (version, _minute(state)), now=ended),
         )
 
     def _read_log(self, history: History) -> tuple[LogLine, ...]:
@@ -114,12 +120,23 @@ class RunReading:
         latencies: dict[int, list[float]] = {}
         ends: dict[int, list[float]] = {}
         since = time.time() - _LATELY
-        for request, latency, finished_at in history.timings(self._key):
-            if latency is not None:
+        finished = sum(request.counters.finished for request in history.requests(self._key))
+        for request, sampled, latency, finished_at in history.timings(self._key, 1 + finished // _SAMPLE, since):
+            if sampled and latency is not None:
                 latencies.setdefault(request, []).append(latency)
             if finished_at is not None and finished_at >= since:
                 ends.setdefault(request, []).append(finished_at)
         return {key: pace(latencies.get(key, ()), ends.get(key, ())) for key in latencies.keys() | ends.keys()}
+
+
+def finished_of(requests: Iterable[RequestRecord]) -> tuple[tuple[int, int, int], ...]:
+    """What tells two moments of a run apart as far as its tasks go."""
+    return tuple((each.counters.total, each.counters.finished, each.counters.running) for each in requests)
+
+
+def _minute(state: RunState) -> int:
+    """While a run is live its speed changes also when nothing finishes."""
+    return int(time.time() / 10) if state.live else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +179,8 @@ class TasksReading:
 
     def __call__(self, history: History) -> TasksView:
         wanted, pages = self.wanted, self.pages
-        keys = self._keys.get(history, now=wanted != self._read_for)
+        version = (wanted, finished_of(history.requests(history.run(self._run_id))))
+        keys = self._keys.get(history, version, now=wanted != self._read_for)
         self._read_for = wanted
         return TasksView(wanted, keys, tuple((page, history.tasks_of(page)) for page in pages))
 

@@ -38,6 +38,10 @@ SLOTS = (
 )
 
 
+MOST_MESSAGES = 3000
+OTHER = "(other messages)"
+
+
 def task_row(task: TaskRecord, request_names: Mapping[int, str], live: bool) -> Row:
     """A task (its key is its key in the history). ``live`` is False when no runner executes the run: nothing runs."""
     shown = Outcome.QUEUED if task.outcome is Outcome.RUNNING and not live else task.outcome
@@ -84,8 +88,10 @@ class Group:
 def group_rows(failures: Sequence[FailureRow]) -> list[Group]:
     """The groups of a run's failures, the largest first. ``tasks`` has the first task of each different message."""
     groups: dict[tuple[str, str, str], Group] = {}
-    for row in failures:
-        group = Group(row.outcome, row.error_kind, normalised(row.message), row.message)
+    for place, row in enumerate(failures):
+        # Finding what two messages have in common is dear; the most frequent ones come first.
+        pattern = normalised(row.message) if place < MOST_MESSAGES else OTHER
+        group = Group(row.outcome, row.error_kind, pattern, row.message)
         group = groups.setdefault(group.key, group)
         group.same = group.same and row.message == group.message
         group.count += row.count
