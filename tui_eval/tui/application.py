@@ -63,6 +63,8 @@ class TuiEvalApp(App[int]):
         self.settings = settings or Settings()
         self.config = config or settings_file.default_path()
         self.defect: BaseException | None = None
+        self.chosen_samples: dict[Path, dict[str, Any]] = {}
+        """Samples chosen on the datasets screen, by the file's absolute path: mappings as `dataset.sample` of a plan."""
         self.theme_titles: dict[str, str] = {}
         self._problems = list(problems)
         self._first_run = run_id
