@@ -363,6 +363,11 @@ def test_a_task_concurrency_that_is_no_positive_whole_number_is_refused(value: A
         ({"solution": {"type": "http", "url": "http://h/", "body": {"${SUPPORT_TOKEN}": "x"}}}, "is not rendered"),
         ({"solution": {"type": "http", "url": "http://h/", "body": "${A:-b}"}}, "`${A:-b}` is no reference"),
         ({"solution": {"type": "http", "url": "http://h/", "body": "${}"}}, "is no reference"),
+        ({"solution": {"type": "http", "url": "http://h/", "headers": {"a b": "x"}}}, "cannot be the name of a header"),
+        ({"solution": {"type": "http", "url": "http://h/", "headers": {"a": "x\r\ny: z"}}}, "holds no line break"),
+        ({"solution": {"type": "command", "argv": ["x"], "env": {"A=B": "x"}}}, "cannot be the name of a variable"),
+        ({"solution": {"type": "python", "function": "no colon"}}, "must match pattern"),
+        ({"evaluators": [{"id": "exact", "expected": 1, "variable_mapping": {"outptu": "experiment_output"}}]}, "did you mean `output`?"),
         ({"solution": {"type": "command", "command": "python3 agent.py --input {{ q }}"}}, "give `argv`, a list"),
         ({"solution": {"type": "command", "argv": "python agent.py"}}, "must be a list"),
         ({"solution": {"type": "command", "shell": True, "command": "echo {{ q }}"}}, "a shell text holds no {{"),
@@ -498,6 +503,22 @@ def test_references_in_the_data_and_in_escapes_are_no_references() -> None:
     assert plan.requests[0].template.render(Case("c", {})).sent["body"] == "${UNSET} ${A:-b} $UNSET"
 
 
+def test_a_credential_is_not_quoted_in_a_message() -> None:
+    plan = data(
+        solution={"type": "http", "url": "http://h/", "headers": {"token": ["s3cret"]}, "body": {"password": 0}}
+    )
+    assert "s3cret" not in messages(plan)
+
+
+def test_a_host_limit_with_the_usual_port_is_pointed_out() -> None:
+    plan = {**data(), "runtime": {"qps": {"api.example.com:443": 5}}}
+    (warning,) = load_plan(plan, environment={}).warnings
+    assert warning.hint == "write `api.example.com`"
+    assert "is not a host" in messages({**data(), "runtime": {"qps": {"https://h/": 5}}})
+    assert "there twice" in messages({**data(), "runtime": {"provider_limits": {"a": 5, "A": 6}}})
+    assert "`results_dir`" in messages({**data(), "runtime": {"results_dir": "${HOME}/x"}})
+
+
 def test_a_shell_text_keeps_its_own_variables() -> None:
     plan = loaded(solution={"type": "command", "shell": True, "command": "for f in a; do echo ${f} ${x:-y}; done"})
     assert plan.requests[0].solution.command == "for f in a; do echo ${f} ${x:-y}; done"
@@ -520,6 +541,24 @@ def test_what_evaluators_compare_with_may_come_from_the_environment() -> None:
     assert regex.options.pattern == "^wanted-value$"
     assert exact.stored == {"id": "exact", "expected": ["${WANT}", "$${WANT}"]}
     assert "wanted-value" not in json.dumps(plan.stored)
+
+
+def test_references_work_in_every_option_and_stand_in_what_is_stored() -> None:
+    solution = {
+        "type": "http",
+        "url": "http://h/",
+        "proxy": "http://${P}",
+        "tls": {"ca_file": "${CERTS}/ca.pem"},
+        "end_marker": "${END}",
+    }
+    environment = {"P": "proxy-host", "CERTS": "cert-folder", "END": "the-end"}
+    plan = load_plan(data(solution=solution), environment=environment)
+    options = plan.requests[0].solution
+    assert options.tls.ca_file == "cert-folder/ca.pem"
+    assert options.end_marker == "the-end"
+    assert options.proxy == "http://${P}", "whoever connects resolves it"
+    assert plan.stored["requests"][0]["solution"] == solution
+    assert "`CERTS` is not set" in messages(data(solution=solution), environment={"P": "p", "END": "e"})
 
 
 def test_every_value_of_the_environment_that_is_used_is_kept_secret() -> None:

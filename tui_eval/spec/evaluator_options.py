@@ -6,13 +6,13 @@ All share :class:`EvaluatorOptions`. What a kind compares, and how, is written i
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from tui_eval.spec.marks import Address, Expression, Pattern, Resolved, Schema
 from tui_eval.spec.model import Strict
-from tui_eval.spec.solution_options import ProxyText, Tls
+from tui_eval.spec.solution_options import Headers, ProxyText, Tls, Variables
 
 NOT_GIVEN: Any = type("NotGiven", (), {"__repr__": lambda self: "not given"})()
 
@@ -28,6 +28,9 @@ class EvaluatorOptions(Strict):
     ``experiment_output`` (the output) or ``dataset.<column>``. ``output`` is mapped to ``experiment_output`` unless
     said otherwise; nothing else is guessed.
     """
+
+    variables: ClassVar[frozenset[str] | None] = frozenset(("input", "output", "expected_output"))
+    """The variables that may be mapped; None: any, they are handed on by name."""
 
     id: str = Field(description="The kind.")
     name: str | None = Field(None, description="Name of the score. Default: the kind; must be unique in a request.")
@@ -147,9 +150,11 @@ class SimilarityOptions(Expecting):
 class PythonEvaluatorOptions(EvaluatorOptions):
     """A Python function in a worker process: ``f(**variables)`` -> bool, number, or {score, passed, reason}."""
 
+    variables = None
+
     id: Literal["python"] = "python"
-    function: str = Field(pattern=r"^[\w.]+:[\w.]+$")
-    path: str | None = None
+    function: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:function`, sync or async.")
+    path: Annotated[str | None, Resolved] = None
     threshold: float | None = Field(
         None, description="A number passes from here on. Without it a number is informative."
     )
@@ -159,10 +164,12 @@ class PythonEvaluatorOptions(EvaluatorOptions):
 class CommandEvaluatorOptions(EvaluatorOptions):
     """A program that reads the variables as JSON on stdin and prints a JSON verdict, or says it by exit code 0 or 1."""
 
+    variables = None
+
     id: Literal["command"] = "command"
     argv: list[str] = Field(min_length=1)
-    env: dict[str, str] = Field(default_factory=dict)
-    cwd: str | None = None
+    env: Variables = Field(default_factory=dict)
+    cwd: Annotated[str | None, Resolved] = None
     verdict: Literal["json", "exit_code"] = "json"
     threshold: float | None = None
 
@@ -173,6 +180,8 @@ class JudgeOptions(EvaluatorOptions):
     The reply must hold exactly one JSON object with the verdict; anything else is *unscored*, never guessed, clamped
     or rescaled.
     """
+
+    variables = None
 
     id: Literal["judge"] = "judge"
     base_url: Annotated[str, Address]
@@ -188,9 +197,9 @@ class JudgeOptions(EvaluatorOptions):
     repair: bool = Field(False, description="Accept comments in the verdict's JSON, with a note.")
     max_retries: int = Field(2, ge=0, le=20)
     params: dict[str, Any] = Field(default_factory=dict, description="temperature, …")
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict)
     proxy: ProxyText | None = None
-    tls: Tls = Field(default_factory=Tls)
+    tls: Annotated[Tls, Resolved] = Field(default_factory=Tls)
 
     @model_validator(mode="after")
     def _range_and_threshold(self) -> JudgeOptions:

@@ -145,5 +145,24 @@ def _host_fault(address: str) -> str | None:
     return "port 0 cannot be called" if port == 0 else None
 
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, section 5.6.2
+
+
+def header_fault(name: str, value: str) -> str | None:
+    """What is wrong with an HTTP header as it is written."""
+    if not _HEADER_NAME.fullmatch(name):
+        return f"{name[:60]!r} cannot be the name of a header"
+    if any(character in value for character in "\r\n\0"):
+        return "the value of a header holds no line break and no NUL"
+    return None
+
+
+def variable_fault(name: str, value: str) -> str | None:
+    """What is wrong with an environment variable as it is written."""
+    if not name or "=" in name or "\0" in name:
+        return f"{name[:60]!r} cannot be the name of a variable"
+    return "the value of a variable holds no NUL" if "\0" in value else None
+
+
 def _without_credentials(text: str) -> str:
     return text.rpartition("@")[2]

@@ -39,6 +39,14 @@ class ResolvedMark:
     """``${NAME}`` is resolved when the plan is loaded; in other fields whoever uses them resolves it."""
 
 
+class HeaderMark:
+    """A map of HTTP headers; names and values are checked when the plan is loaded."""
+
+
+class VariableMark:
+    """A map of environment variables; names and values are checked when the plan is loaded."""
+
+
 class VerbatimMark:
     """Handed on as typed: ``${NAME}`` in it is somebody else's (a shell's)."""
 
@@ -50,6 +58,8 @@ Schema = SchemaMark()
 Address = AddressMark()
 ProxyAddress = AddressMark(("http", "https", "socks5", "socks5h"))
 Resolved = ResolvedMark()
+HeaderEntries = HeaderMark()
+VariableEntries = VariableMark()
 Verbatim = VerbatimMark()
 
 

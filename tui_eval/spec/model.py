@@ -133,7 +133,10 @@ class Runtime(Strict):
         for host in limits:
             if not _HOST.fullmatch(host):
                 raise ValueError(f"`{host}` is not a host: write api.example.com or 127.0.0.1:8000")
-        return {host.lower(): limit for host, limit in limits.items()}
+        lowered = {host.lower(): limit for host, limit in limits.items()}
+        if len(lowered) < len(limits):
+            raise ValueError("a host is there twice, in upper and lower case")
+        return lowered
 
 
 class Defaults(Strict):

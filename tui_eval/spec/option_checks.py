@@ -4,25 +4,36 @@ references, templates in the wrong place, credentials, and scalars that may not 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from pydantic import BaseModel
 
-from tui_eval.spec.credentials import HIDDEN, typed_credentials
-from tui_eval.spec.expressions import address_fault, expression_fault, pattern_fault, schema_fault
+from tui_eval.spec.credentials import HIDDEN, is_secret_name, typed_credentials
+from tui_eval.spec.expressions import (
+    address_fault,
+    expression_fault,
+    header_fault,
+    pattern_fault,
+    schema_fault,
+    variable_fault,
+)
 from tui_eval.spec.findings import Findings
 from tui_eval.spec.marks import (
     AddressMark,
     ExpressionMark,
+    HeaderMark,
     PatternMark,
     SchemaMark,
     TemplateMark,
+    VariableMark,
     VerbatimMark,
     inner_model,
     marked,
     marks,
 )
-from tui_eval.spec.nodes import Node, Place
+from tui_eval.spec.nearest import suggestion
+from tui_eval.spec.nodes import Node, Path, Place
 from tui_eval.spec.references import REFERENCE, find_references, is_template, malformed, missing
 from tui_eval.spec.scalars import surprise
 
@@ -42,22 +53,34 @@ def check_languages(model: type[BaseModel], node: Node, findings: Findings) -> N
         if inner is not None and child.is_map:
             check_languages(inner, child, findings)
         for mark in marks(field):
-            check = _CHECKS.get(type(mark))
-            if check is not None:
-                for place, text in _texts(child, node.keys.get(key, child.place)):
-                    _add(findings, place, check(text))
-            if isinstance(mark, SchemaMark) and isinstance(child.value, dict | bool):
-                _add(findings, node.keys[key], schema_fault(child.data()))
-            elif isinstance(mark, AddressMark) and isinstance(child.value, str):
-                _add(findings, node.keys[key], address_fault(child.value, mark.schemes))
+            for place, fault in _language_faults(mark, child, node.keys.get(key, child.place)):
+                findings.add(place, fault)
+
+
+def _language_faults(mark: Any, node: Node, place: Place) -> Iterator[tuple[Place, str]]:
+    """What is wrong with one marked value, and where. ``place`` is that of its key."""
+    checked: list[tuple[Place, str | None]] = []
+    check, entry_check = _CHECKS.get(type(mark)), _ENTRY_CHECKS.get(type(mark))
+    if check is not None:
+        checked = [(where, check(text)) for where, text in _texts(node, place)]
+    elif entry_check is not None and node.is_map:
+        checked = [
+            (node.keys.get(name, node.place), entry_check(name, str(child.value))) for name, child in node.value.items()
+        ]
+    elif isinstance(mark, SchemaMark) and isinstance(node.value, dict | bool):
+        checked = [(place, schema_fault(node.data()))]
+    elif isinstance(mark, AddressMark) and isinstance(node.value, str):
+        checked = [(place, address_fault(node.value, mark.schemes))]
+    yield from ((where, fault) for where, fault in checked if fault)
 
 
 _CHECKS: dict[type, Callable[[str], str | None]] = {ExpressionMark: expression_fault, PatternMark: pattern_fault}
 
 
-def _add(findings: Findings, place: Place, fault: str | None) -> None:
-    if fault:
-        findings.add(place, fault)
+_ENTRY_CHECKS: dict[type, Callable[[str, str], str | None]] = {
+    HeaderMark: header_fault,
+    VariableMark: variable_fault,
+}
 
 
 def _texts(node: Node, place: Place) -> list[tuple[Place, str]]:
@@ -91,10 +114,8 @@ def check_texts(node: Node, rules: TextRules, environment: Mapping[str, str] | N
     names: set[str] = set()
     for path, leaf, place in node.leaves():
         top = path[0] if path else ""
-        if top in rules.free and leaf.typed is not None and isinstance(leaf.value, str):
-            advice = surprise(leaf.typed)
-            if advice:
-                findings.warn(place, f"`{leaf.typed}` is taken as a text", f"quote it if that is meant, or {advice}")
+        if top in rules.free:
+            _point_out_surprise(path, leaf, place, findings)
         if not isinstance(leaf.value, str):
             continue
         if environment is not None and HIDDEN in leaf.value:
@@ -109,6 +130,13 @@ def check_texts(node: Node, rules: TextRules, environment: Mapping[str, str] | N
     if rules.solution:
         _check_keys(node, rules, findings)
     return names
+
+
+def _point_out_surprise(path: Path, leaf: Node, place: Place, findings: Findings) -> None:
+    """A scalar that is a text here, where a number or a truth value might have been meant."""
+    advice = surprise(leaf.typed) if leaf.typed is not None and isinstance(leaf.value, str) else None
+    if advice and not any(is_secret_name(str(step)) for step in path):
+        findings.warn(place, f"`{leaf.typed}` is taken as a text", f"quote it if that is meant, or {advice}")
 
 
 def _check_references(
@@ -174,13 +202,17 @@ def check_credentials(options: BaseModel, node: Node, findings: Findings) -> set
     return values
 
 
-def check_mapping(node: Node, findings: Findings) -> None:
-    """The values of ``variable_mapping``: ``experiment_input``, ``experiment_output`` or ``dataset.<column>``
+def check_mapping(node: Node, model: type[BaseModel], findings: Findings) -> None:
+    """The variables of ``variable_mapping`` and what they read: ``variable_mapping``: ``experiment_input``, ``experiment_output`` or ``dataset.<column>``
     (AgentLoop contract, section 5.1). Whether the columns exist is known only with the dataset."""
     mapping = node.get("variable_mapping")
     if mapping is None or not mapping.is_map:
         return
+    known: frozenset[str] | None = getattr(model, "variables", None)
     for key, child in mapping.value.items():
+        if known is not None and key not in known:
+            place = mapping.keys.get(key, child.place)
+            findings.add(place, f"the evaluator has no variable `{key}`", suggestion(key, known, label="variables"))
         text = child.typed if child.typed is not None else child.value
         if isinstance(text, str) and not _MAPPED.fullmatch(text):
             hint = f"did you mean `dataset.{text}`?" if re.fullmatch(r"\w+", text) else ""

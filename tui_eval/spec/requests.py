@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from tui_eval.spec import kinds
 from tui_eval.spec.credentials import hide_credentials
 from tui_eval.spec.findings import Findings
 from tui_eval.spec.foreign import COMPASS_SECTIONS
-from tui_eval.spec.marks import ResolvedMark, marked
+from tui_eval.spec.marks import AddressMark, ResolvedMark, TemplateMark, VerbatimMark, marked
 from tui_eval.spec.model import Dataset, Execution, Request, RequestHead
 from tui_eval.spec.nearest import suggestion
 from tui_eval.spec.nodes import Node, Path, Place
@@ -46,7 +47,8 @@ class LoadedEvaluator:
 @dataclass(frozen=True, slots=True)
 class LoadedRequest:
     """One request, checked and with the defaults merged in. ``position`` counts from 0. ``solution`` is the kind's
-    options model, ``${NAME}`` as typed; ``template`` renders it."""
+    options model; ``${NAME}`` stands as typed in templates and in ``proxy``. ``template`` renders it. ``dataset.path``
+    has its references as typed."""
 
     name: str
     position: int
@@ -86,16 +88,15 @@ class RequestReader:
         execution = self._execution(node.get("execution"))
         if self.findings.count > before or head is None or dataset is None or solution is None or execution is None:
             return None
-        kind, options, template = solution
+        kind, options, template, written = solution
         name, tags = head
         loaded = LoadedRequest(
             name, position, dataset, kind, options, tuple(evaluators), execution, tuple(tags), template
         )
-        solution_data = {"type": kind, **_as_written(options)}
         given = {
             "name": name,
             "dataset": dataset,
-            "solution": solution_data,
+            "solution": {"type": kind, **written},
             "evaluators": [
                 {"id": one.id, **_as_written(original)} for one, original in zip(evaluators, self._written, strict=True)
             ],
@@ -136,7 +137,8 @@ class RequestReader:
             self.names |= check_texts(only_path, TextRules(Dataset, solution=True), self._checked, self.findings)
         return dataset
 
-    def _solution(self, node: Node) -> tuple[str, Any, RequestTemplate] | None:
+    def _solution(self, node: Node) -> tuple[str, Any, RequestTemplate, dict[str, Any]] | None:
+        """The kind, the options, the template, and the options as written."""
         section = self._section(node, "solution")
         if section is None:
             return None
@@ -164,7 +166,7 @@ class RequestReader:
         except SpecError as error:
             self.findings.extend(error.faults)
             return None
-        return name, options, template
+        return name, self._resolved(options, resolved_at_load(model)), template, _as_written(options)
 
     def kind_of(
         self, section: Node, key: str, known: Mapping[str, kinds.Kind], what: str
@@ -235,7 +237,7 @@ class RequestReader:
             return None
         name, model = kind
         options = validated(model, node, self.findings, what=f"the evaluator {name}")
-        check_mapping(node, self.findings)
+        check_mapping(node, model, self.findings)
         check_languages(model, node, self.findings)
         names = check_texts(node, TextRules(model, solution=False), self._checked if used else None, self.findings)
         if options is None or not used:
@@ -247,18 +249,22 @@ class RequestReader:
         self._written.append(options)
         called = getattr(options, "name", None) or name
         stored = hide_credentials({"id": name, **_as_written(options)})
-        return LoadedEvaluator(name, called, self._resolved(options), stored)
+        return LoadedEvaluator(name, called, self._resolved(options, marked(model, ResolvedMark)), stored)
 
-    def _resolved(self, options: BaseModel) -> BaseModel:
-        environment = {name: value for name, value in self.environment.items() if value}
+    def _resolved(self, options: BaseModel, names: Iterable[str]) -> BaseModel:
+        """A copy with the references in these fields resolved; those that cannot be stand as they are (they are
+        faults already where that matters)."""
         changed: dict[str, Any] = {}
-        for name in marked(type(options), ResolvedMark):
+        for name in names:
             value = getattr(options, name)
-            if "${" in str(value):
-                try:
-                    changed[name] = resolve_value(value, environment)
-                except SpecError:
-                    continue  # a fault already when it matters; else the reference stays
+            if "${" not in str(value):
+                continue
+            with contextlib.suppress(SpecError):
+                if isinstance(value, BaseModel):
+                    given = resolve_value(value.model_dump(by_alias=True, exclude_unset=True), self.environment)
+                    changed[name] = value.model_copy(update=given)
+                else:
+                    changed[name] = resolve_value(value, self.environment)
         return options.model_copy(update=changed) if changed else options
 
     def _execution(self, section: Node | None) -> Execution | None:
@@ -278,6 +284,13 @@ class RequestReader:
         execution = validated(Execution, section, self.findings, what="execution")
         check_languages(Execution, section, self.findings)
         return execution
+
+
+def resolved_at_load(model: type[BaseModel]) -> list[str]:
+    """The fields of a solution in which references are resolved when the plan is loaded: all but templates (rendered
+    for each case), proxies (resolved by whoever connects) and shell texts (the shell's own)."""
+    later = {name for mark in (TemplateMark, AddressMark, VerbatimMark) for name in marked(model, mark)}
+    return [name for name in model.model_fields if name not in later]
 
 
 def _as_written(options: BaseModel) -> dict[str, Any]:

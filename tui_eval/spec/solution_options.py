@@ -10,9 +10,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from tui_eval.spec.marks import Address, Expression, ProxyAddress, Template, Verbatim
+from tui_eval.spec.marks import (
+    Address,
+    Expression,
+    HeaderEntries,
+    ProxyAddress,
+    Template,
+    VariableEntries,
+    Verbatim,
+)
 from tui_eval.spec.model import Strict
 
+Headers = Annotated[dict[str, str], HeaderEntries]
+Variables = Annotated[dict[str, str], VariableEntries]
 ExpressionText = Annotated[str, Expression]
 ProxyText = Annotated[str, ProxyAddress]
 TemplateText = Annotated[str, Template]
@@ -50,7 +60,7 @@ class HttpOptions(Strict):
     type: Literal["http"] = "http"
     url: Annotated[str, Template, Address] = Field(description="http:// or https:// address.")
     method: str = Field("POST", pattern=r"^[A-Za-z]+$")
-    headers: Annotated[dict[str, str], Template] = Field(default_factory=dict)
+    headers: Annotated[Headers, Template] = Field(default_factory=dict)
     params: TemplateMap = Field(default_factory=dict, description="Added to the address's own query.")
     body: Annotated[Any, Template] = Field(None, description="Sent as JSON.")
     form: TemplateMap | None = Field(None, description="Sent as application/x-www-form-urlencoded.")
@@ -97,7 +107,7 @@ class ChatOptions(Strict):
     )
     params: TemplateMap = Field(default_factory=dict, description="temperature, max_tokens, tools, …")
     stream: bool = False
-    headers: Annotated[dict[str, str], Template] = Field(default_factory=dict)
+    headers: Annotated[Headers, Template] = Field(default_factory=dict)
     proxy: ProxyText | None = None
     tls: Tls = Field(default_factory=Tls)
     max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024)
@@ -124,7 +134,7 @@ class CommandOptions(Strict):
         "none", description="`json`: the case's columns with its id; `text`: `stdin_text`."
     )
     stdin_text: TemplateText | None = None
-    env: Annotated[dict[str, str], Template] = Field(default_factory=dict, description="Added to our own environment.")
+    env: Annotated[Variables, Template] = Field(default_factory=dict, description="Added to our own environment.")
     cwd: TemplateText | None = Field(None, description="Default: the plan's folder.")
     output: Literal["stdout", "json", "stderr"] = Field("stdout", description="`json`: stdout is one JSON value.")
     output_extractor: ExpressionText | None = Field(None, description="JMESPath to the output, with `output: json`.")
@@ -159,7 +169,7 @@ class PythonOptions(Strict):
     function: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:function`, sync or async.")
     path: str | None = Field(None, description="Folder to import from. Default: the plan's folder.")
     arguments: TemplateMap = Field(default_factory=dict, description="Keyword arguments beside the case.")
-    env: Annotated[dict[str, str], Template] = Field(
+    env: Annotated[Variables, Template] = Field(
         default_factory=dict, description="Environment of the worker (no case data)."
     )
     allow_null: bool = False

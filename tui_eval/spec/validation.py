@@ -141,7 +141,9 @@ def _report(model: type[BaseModel], node: Node, detail: ErrorDetails, findings: 
         if not loc:
             place = node.place
         secret = any(is_secret_name(str(step)) for step in steps)
-        findings.add(place, _message(detail, target if count == len(steps) else None, secret), _hint(detail, target))
+        findings.add(
+            place, _message(detail, target if count == len(steps) else None, secret), _hint(model, detail, target)
+        )
 
 
 def _message(detail: ErrorDetails, target: Node | None, secret: bool) -> str:
@@ -172,11 +174,13 @@ _WORDS = {
 }
 
 
-def _hint(detail: ErrorDetails, target: Node) -> str:
+def _hint(model: type[BaseModel], detail: ErrorDetails, target: Node) -> str:
     if detail["type"] == "literal_error" and isinstance(target.value, str):
         expected = str(detail.get("ctx", {}).get("expected", ""))
         near = nearest(target.value, expected.replace(" or ", ", ").replace("'", "").split(", "))
         return f"did you mean `{near}`?" if near else ""
+    if detail["type"] == "string_pattern_mismatch":
+        return _description(model, detail["loc"])
     return ""
 
 
