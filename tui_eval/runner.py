@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,9 +34,10 @@ def carry_out(job: Job, listener: Listener | None = None) -> Ended:
     return asyncio.run(execute_job(job, listener=listener, signals=True))
 
 
-def start_detached(job: Job, *, timeout: float = 600.0) -> int:
+def start_detached(job: Job, *, timeout: float = 600.0, environment: Mapping[str, str] | None = None) -> int:
     """Start a runner of its own for ``job`` and return its process id once the run stands in the history.
 
+    ``environment`` is added to our own for this runner only: values of ``${NAME}`` that are written nowhere.
     Raises the runner's own error when it could not begin. ``timeout`` is in seconds.
     """
     log = _log_path(job)
@@ -48,7 +50,7 @@ def start_detached(job: Job, *, timeout: float = 600.0) -> int:
             stderr=log_file,
             start_new_session=True,
             cwd="/",
-            env={**os.environ, "PYTHONPATH": _import_path()},
+            env={**os.environ, **(environment or {}), "PYTHONPATH": _import_path()},
         )
     assert child.stdin is not None
     assert child.stdout is not None

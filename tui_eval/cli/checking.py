@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault, SpecError
 
@@ -38,18 +38,28 @@ class Checked:
             raise SpecError([*self.warnings, *self.faults])
 
 
-def check(path: Path, overrides: Sequence[str] = (), environment: Mapping[str, str] = os.environ) -> Checked:
-    """Check a plan, its datasets and what it needs on this machine. Executes nothing; raises nothing of ours."""
+def check(
+    source: Path | Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    environment: Mapping[str, str] = os.environ,
+    folder: Path | None = None,
+) -> Checked:
+    """Check a plan (a file, or its data), its datasets and what it needs on this machine.
+
+    ``folder`` is where its relative paths start: the file's folder, or the current one for data. Executes nothing;
+    raises nothing of ours.
+    """
     from tui_eval.engine.preflight import check_plan
     from tui_eval.spec.loading import load_plan
 
-    checked = Checked(path)
+    checked = Checked(source if isinstance(source, Path) else Path())
     try:
-        checked.loaded = load_plan(path, overrides=overrides, environment=environment)
+        checked.loaded = load_plan(source, overrides=overrides, environment=environment, folder=folder)
     except SpecError as error:
         for fault in error.faults:
             checked.add(fault)
-        for fault in _dataset_faults(path, environment):
+        base = folder or (source.absolute().parent if isinstance(source, Path) else Path.cwd())
+        for fault in _dataset_faults(source, base, environment):
             checked.add(fault)
         return checked
     checked.preflight = report = check_plan(checked.loaded, environment)
@@ -75,7 +85,7 @@ def _check_that_something_runs(checked: Checked, report: Preflight) -> None:
             )
 
 
-def _dataset_faults(path: Path, environment: Mapping[str, str]) -> Iterator[Fault]:
+def _dataset_faults(source: Path | Mapping[str, Any], folder: Path, environment: Mapping[str, str]) -> Iterator[Fault]:
     """The faults of the datasets of a plan that has faults of its own, as far as their sections can be understood."""
     from pydantic import ValidationError
 
@@ -84,7 +94,7 @@ def _dataset_faults(path: Path, environment: Mapping[str, str]) -> Iterator[Faul
     from tui_eval.spec.model import Dataset
 
     seen: set[str] = set()
-    for section in _dataset_sections(path):
+    for section in _dataset_sections(source):
         try:
             dataset = Dataset.model_validate(section)
         except ValidationError:
@@ -94,22 +104,22 @@ def _dataset_faults(path: Path, environment: Mapping[str, str]) -> Iterator[Faul
             continue
         seen.add(key)
         try:
-            open_dataset(dataset, path.absolute().parent, environment=environment).check()
+            open_dataset(dataset, folder, environment=environment).check()
         except DatasetError as error:
             yield from error.faults
         except SpecError:
             continue  # a reference that is not set, say: told as a fault of the plan
 
 
-def _dataset_sections(path: Path) -> Iterator[dict[str, object]]:
+def _dataset_sections(source: Path | Mapping[str, Any]) -> Iterator[dict[str, object]]:
     """The dataset section of each request, merged over the default one; nothing where the file is no plan at all."""
     from tui_eval.spec.source import read_document
 
     try:
-        data = read_document(path).data
+        data = read_document(source).data if isinstance(source, Path) else source
     except SpecError:
         return
-    if not isinstance(data, dict):
+    if not isinstance(data, Mapping):
         return
     defaults = data.get("defaults")
     base = defaults.get("dataset") if isinstance(defaults, dict) else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +18,21 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("plans", nargs=-1, required=True, metavar="PLAN...", type=click.Path(path_type=Path))
+@click.argument("plans", nargs=-1, metavar="PLAN...", type=click.Path(path_type=Path))
 @set_option
 @json_option
-def validate(plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool) -> int:
+@click.option("--from-stdin", is_flag=True, hidden=True)
+def validate(plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool, from_stdin: bool) -> int:
     """List every fault of PLAN and its datasets. Nothing is executed and nothing is sent.
 
     Exit status 0 when all plans can be run, 2 when one cannot.
     """
     from tui_eval.cli.checking import check
 
+    if from_stdin:
+        return _check_from_stdin()
+    if not plans:
+        raise click.UsageError("Missing argument 'PLAN...'.")
     checked = [check(plan, overrides) for plan in plans]
     if as_json:
         out_json({"valid": all(one.valid for one in checked), "plans": [_as_json(one) for one in checked]})
@@ -33,6 +40,19 @@ def validate(plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool)
         for one in checked:
             _tell_about(one)
     return 0 if all(one.valid for one in checked) else 2
+
+
+def _check_from_stdin() -> int:
+    """What the screens ask for: ``{"plan": path or data, "folder": …, "overrides": […]}`` on standard input, so that
+    nothing of a plan stands on a command line; the answer is that of ``--json`` for one plan."""
+    from tui_eval.cli.checking import check
+
+    asked = json.load(sys.stdin)
+    plan = asked["plan"]
+    folder = Path(asked["folder"]) if asked.get("folder") else None
+    checked = check(Path(plan) if isinstance(plan, str) else plan, asked.get("overrides", ()), folder=folder)
+    out_json(_as_json(checked))
+    return 0 if checked.valid else 2
 
 
 def dry_run(plan: Path, overrides: tuple[str, ...], as_json: bool) -> int:

@@ -204,7 +204,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:
-        return super().increase_indent(flow, False)  # type: ignore[no-untyped-call]
+        return super().increase_indent(flow, False)
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

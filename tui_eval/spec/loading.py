@@ -42,7 +42,8 @@ class LoadedPlan:
     ``folder`` (absolute) is where relative paths start. ``stored`` is the resolved plan as JSON data fit for the
     history: defaults and saved files merged in, ``${NAME}`` in place, typed credentials hidden; it loads again as a
     plan. ``resolved`` is the same with typed credentials (memory only), ``source_text`` the file as typed (memory
-    only too). ``secrets`` knows every value to keep out of what is written.
+    only too). ``secrets`` knows every value to keep out of what is written. ``references`` are the names of all
+    environment variables that the plan needs.
     """
 
     plan: Plan = field(repr=False)
@@ -54,6 +55,7 @@ class LoadedPlan:
     stored: dict[str, Any] = field(repr=False)
     resolved: dict[str, Any] = field(repr=False)
     source_text: str = field(repr=False, default="")
+    references: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,7 @@ class _Loader:
             stored=hide_plan(resolved),
             resolved=resolved,
             source_text=self.source.text,
+            references=frozenset(self.reader.names),
         )
 
     def _is_a_plan(self, root: Node) -> bool:
