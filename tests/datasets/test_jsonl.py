@@ -135,13 +135,14 @@ def test_a_line_beyond_the_limit_is_passed_over_and_named(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b'{"id": 1}\n'), "gzip"),
+        (gzip.compress(b'{"id": 1}\n', mtime=0), "gzip"),
         (b"PK\x03\x04rest", "zip archive"),
         (b"\x28\xb5\x2f\xfdrest", "zstd"),
         (b"SQLite format 3\x00rest", "SQLite"),
         (b"<!DOCTYPE html><html>", "web page"),
         (b"\x7fELF\x02\x01\x01" + b"\x00\x00" + b"\x01" * 90, "NUL byte"),
     ],
+    ids=["gzip", "zip", "zstd", "sqlite", "html", "elf"],
 )
 def test_a_file_that_is_something_else_gives_one_clear_message(tmp_path: Path, content: bytes, message: str) -> None:
     (fault,) = dataset(tmp_path, "a.jsonl", content).scan().faults

@@ -69,7 +69,6 @@ def test_a_run_killed_at_a_random_moment_is_finished_by_resume(product: Product,
     deadline = time.monotonic() + moment
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    ended_by_itself = process.poll() is not None
     process.kill()
     process.communicate()
     if not _stands(product):
@@ -79,10 +78,11 @@ def test_a_run_killed_at_a_random_moment_is_finished_by_resume(product: Product,
         return
 
     finished = product.query("SELECT * FROM tasks WHERE outcome <> 'queued' ORDER BY id")
+    was_over = product.query("SELECT state FROM runs") == [("completed",)]
     called_before = agent.stats()["by_case"]
     agent.reset()
     resumed = product.run("resume", "it", environment=environment)
-    assert resumed.returncode == (2 if ended_by_itself else 1), resumed.stderr
+    assert resumed.returncode == (2 if was_over else 1), resumed.stderr
 
     assert product.outcomes("it") == undisturbed()
     keys = [row[0] for row in finished]
@@ -97,6 +97,7 @@ def test_a_run_killed_at_a_random_moment_is_finished_by_resume(product: Product,
                 assert f"What is {case_id[1:]} + 3?" not in again_called, "a finished task was called again"
         assert all(count == 1 for count in called_before.get(path, {}).values())
     assert product.query("SELECT sum(passed + failed), sum(total), sum(running) FROM requests") == [(900, 900, 0)]
+    assert product.query("SELECT state FROM runs") == [("completed",)]
     assert product.query("PRAGMA integrity_check") == [("ok",)]
     (attempts,) = product.query("SELECT count(*), count(DISTINCT task) FROM attempts")
     assert attempts == (900, 900)

@@ -85,7 +85,8 @@ async def _resume(job: Job, environment: Mapping[str, str], trouble: Callable[[s
         raise UsageError(
             f"run {run.run_id} was ended while it was being prepared, before any call; run the same re-run again"
         )
-    if not half_planned and not any(
+    # A runner killed after its last task left a live state behind: that is still to be finished.
+    if not run.state.live and not any(
         counters.total - counters.finished + counters.cancelled + counters.unscored for counters in counted
     ):
         raise NothingToRun(f"run {run.run_id}: every task has its final outcome; nothing is left to finish")

@@ -21,9 +21,6 @@ from tui_eval.solutions.base import CallContext, Limits
 from tui_eval.spec.rendered import Rendered
 from tui_eval.store.records import AttemptPayload, AttemptRecord
 
-MESSAGE_LENGTH = 500
-OUTPUT_LENGTH = 200
-
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -54,7 +51,8 @@ async def run_task(
     task: TaskDescription, request: PreparedRequest, around: Surroundings, progress: Progress
 ) -> TaskResult:
     """Carry out one task and return its end. Everything that can go wrong with an agent or an evaluator is in the
-    result; only cancellation and faults of the engine itself are raised."""
+    result; only cancellation and faults of the engine itself are raised. Texts are whole: the history replaces secrets
+    in them before it cuts them."""
     result = progress.result
     case = Case(task.case_id, task.case_input, task.line)
     if task.work == "score":
@@ -147,7 +145,7 @@ async def _attempt(
         return answer
     except SolutionError as error:
         answer = error.partial
-        record.error_kind, record.message = error.kind, error.message[:MESSAGE_LENGTH]
+        record.error_kind, record.message = error.kind, error.message
         raise
     except asyncio.CancelledError:
         record.error_kind, record.message = "cancelled", "cancelled while the agent was being called"
@@ -201,11 +199,11 @@ async def _score(
     result = progress.result
     progress.phase, progress.since = "judging", around.wall()
     around.changed(progress)
-    result.output = as_text(answer.output)[:OUTPUT_LENGTH]
+    result.output = as_text(answer.output)
     result.trace_id = result.trace_id or answer.trace_id
     result.scores = await judge_answer(request.evaluators, case, answer, sent)
     result.outcome = outcome_of(result.scores)
-    result.message = _why(result.outcome, result.scores)[:MESSAGE_LENGTH]
+    result.message = _why(result.outcome, result.scores)
 
 
 def _why(outcome: Outcome, scores: list[Score]) -> str:
@@ -224,7 +222,7 @@ def _why(outcome: Outcome, scores: list[Score]) -> str:
 def _fail(result: TaskResult, kind: str, message: str) -> None:
     result.outcome = Outcome.ERROR
     result.error_kind = kind
-    result.message = message[:MESSAGE_LENGTH]
+    result.message = message
 
 
 def _add_usage(result: TaskResult, answer: Answer) -> None:
