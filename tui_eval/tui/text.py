@@ -17,9 +17,6 @@ from tui_eval.domain import Outcome
 if TYPE_CHECKING:
     from textual.style import Style
 
-STATE_STYLES = frozenset(outcome.value for outcome in Outcome)
-"""Names of styles that mean an outcome; every theme has a colour for each (``$state-passed`` …)."""
-
 
 def sanitize(text: str) -> str:
     """``text`` with control, bidirectional and invisible characters made visible; line feeds stay, tabs are spaces."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from textual import events, on
 from textual.containers import Horizontal
@@ -15,14 +14,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_eval.display import duration, local_time
-from tui_eval.domain import Outcome
 from tui_eval.tui.polling import Watch
 from tui_eval.tui.projections import requests as request_rows
 from tui_eval.tui.projections import run_summary, task_filter
 from tui_eval.tui.projections import tasks as task_rows
 from tui_eval.tui.run_reading import RunReading, RunView, TasksReading, TasksView, TasksWanted
 from tui_eval.tui.screens.run_keys import RunKeys
-from tui_eval.tui.text import line
+from tui_eval.tui.styles import drawn
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
@@ -32,7 +30,6 @@ from tui_eval.tui.widgets.row_source import PagedSource
 _LOG = (Column("at", "time", 8), Column("level", "", 7, priority=2), Column("text", "what happened", 20, weight=1))
 _CYCLE = ("", "outcome:failed,error", "outcome:running")
 _NAMES = ("requests", "tasks", "failures", "slots", "log")
-_STYLED = ("muted", "warning", *(outcome.value for outcome in Outcome))
 
 
 class RunRead(Message):
@@ -57,9 +54,6 @@ class RunScreen(RunKeys):
     DEFAULT_CSS = (
         """
     RunScreen #head { height: auto; max-height: 3; padding: 0 1; }
-    RunScreen > .run-screen--title { text-style: bold; }
-    RunScreen > .run-screen--muted { color: $muted; text-style: $muted-style; }
-    RunScreen > .run-screen--warning { color: $warning; }
     RunScreen #bottom { height: 1fr; }
     RunScreen #p-requests { height: auto; max-height: 7; }
     RunScreen #p-requests LineTable { height: auto; max-height: 6; }
@@ -86,11 +80,7 @@ class RunScreen(RunKeys):
     RunScreen.-one-panel.-on-log #bottom { display: block; height: 1fr; }
     RunScreen.-one-panel.-on-requests #p-requests LineTable { height: 1fr; max-height: 100%; }
     """
-        + "\n".join(
-            f"RunScreen > .run-screen--{outcome.value} {{ color: $state-{outcome.value}; }}" for outcome in Outcome
-        )
     )
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"run-screen--{name}" for name in ("title", *_STYLED)}
     PANELS = tuple(f"#{name}" for name in _NAMES)
     HELP = (
         "One run. 1 requests, 2 tasks, 3 failures by message, 4 what runs now, 5 log. Enter on a request or a failure "
@@ -99,6 +89,7 @@ class RunScreen(RunKeys):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(run_id)
+        self.add_class("-on-tasks")
         self._reading = RunReading(run_id)
         self._tasks = TasksReading(run_id)
         self._source = PagedSource((), self._want)
@@ -187,16 +178,9 @@ class RunScreen(RunKeys):
             run_summary.second_line(view.run, view.state, view.total, now, left, width),
             *([[remark]] if remark.text else []),
         ]
-        drawn = [self._drawn(cells, width) for cells in lines]
-        self.query_one("#head", Static).update(Content("\n").join(drawn))
+        parts = [drawn(self.app, cells, width) for cells in lines]
+        self.query_one("#head", Static).update(Content("\n").join(parts))
         self.show_place(f"made {local_time(view.run.created_at)}")
-
-    def _drawn(self, cells: Iterable[Cell], width: int) -> Content:
-        parts = []
-        for cell in cells:
-            style = self.get_visual_style(f"run-screen--{cell.style}") if cell.style else ""
-            parts.append((line(cell.text, width), style))
-        return Content.assemble(*parts).truncate(width, ellipsis=True)
 
     def _show_titles(self, view: RunView) -> None:
         failed = sum(group.count for group in view.failures)
@@ -324,9 +308,9 @@ class RunScreen(RunKeys):
 
     def _set_panel(self, panel: int) -> None:
         self.panel = panel
-        for place, name in enumerate(_NAMES):
-            self.set_class(place == panel, f"-on-{name}")
-        self.set_class(panel == 4, "-log")
+        classes = {f"-on-{name}": place == panel for place, name in enumerate(_NAMES)} | {"-log": panel == 4}
+        if any(self.has_class(name) != wanted for name, wanted in classes.items()):
+            self.update_classes(classes)
         self.query_one(PanelTabs).current = panel
 
     def next_panel(self, direction: int) -> None:

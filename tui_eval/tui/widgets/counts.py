@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tui_eval.domain import Outcome
 from tui_eval.store.records import Counters
 from tui_eval.tui.text import glyph
@@ -52,8 +50,3 @@ def percent(rate: float | None) -> str:
     if rate in (0.0, 1.0):
         return f"{rate:.0%}"
     return f"{min(99.9, max(0.1, rate * 100)):.1f}%"
-
-
-def drawn(parts: tuple[Cell, ...], style_of: Callable[[str], object]) -> list[tuple[str, object]]:
-    """Cells as the parts that ``Content.assemble`` takes."""
-    return [(part.text, style_of(part.style)) for part in parts]

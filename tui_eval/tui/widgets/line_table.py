@@ -19,15 +19,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_eval.tui import keys
-from tui_eval.tui.text import STATE_STYLES, fit, line, pad
+from tui_eval.tui.styles import named
+from tui_eval.tui.text import fit, line, pad
 from tui_eval.tui.widgets.cells import GAP, Cell, CellValue, Column, Row, layout, natural
 from tui_eval.tui.widgets.row_source import ListSource, RowSource
 
 GUTTER = 2
-_STYLES = (*sorted(STATE_STYLES), "muted", "accent", "title", "warning")
-_ROWS_CSS = "\n".join(
-    f"LineTable > .line-table--{state} {{ color: $state-{state}; }}" for state in sorted(STATE_STYLES)
-)
 
 
 class LineTable(ScrollView, can_focus=True):
@@ -37,8 +34,7 @@ class LineTable(ScrollView, can_focus=True):
     column was chosen (:class:`Sorted`).
     """
 
-    DEFAULT_CSS = (
-        """
+    DEFAULT_CSS = """
     LineTable {
         height: 1fr;
         overflow-x: hidden;
@@ -48,26 +44,7 @@ class LineTable(ScrollView, can_focus=True):
         background: $background;
         color: $foreground;
     }
-    LineTable > .line-table--header { color: $muted; text-style: bold; }
-    LineTable > .line-table--cursor { background: $row-cursor-background; text-style: $row-cursor-style; }
-    LineTable > .line-table--cursor-blurred { background: $panel; }
-    LineTable > .line-table--gutter { color: $primary; }
-    LineTable > .line-table--mark { color: $accent; text-style: bold; }
-    LineTable > .line-table--muted { color: $muted; text-style: $muted-style; }
-    LineTable > .line-table--accent { color: $primary; }
-    LineTable > .line-table--warning { color: $warning; }
-    LineTable > .line-table--title { text-style: bold; }
     """
-        + _ROWS_CSS
-    )
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "line-table--header",
-        "line-table--cursor",
-        "line-table--cursor-blurred",
-        "line-table--gutter",
-        "line-table--mark",
-        *(f"line-table--{name}" for name in _STYLES),
-    }
     BINDINGS: ClassVar = keys.bindings("table")
 
     cursor: reactive[int] = reactive(0, repaint=False)
@@ -138,7 +115,6 @@ class LineTable(ScrollView, can_focus=True):
         self._cursor_key: Hashable = None
         self._range_from: Hashable = None
         self._drawn: dict[int, Any] = {}
-        self._styles: dict[str, Style] = {}
         self._wide = False
         self._layout: list[tuple[int, int]] = []
 
@@ -232,7 +208,6 @@ class LineTable(ScrollView, can_focus=True):
         return self._row_strip(drawing, width)
 
     def notify_style_update(self) -> None:
-        self._styles.clear()
         self._drawn.clear()
         super().notify_style_update()
 
@@ -255,8 +230,8 @@ class LineTable(ScrollView, can_focus=True):
             base += self._style("cursor" if focused else "cursor-blurred")
         bar = "▌" if under_cursor and focused else " "
         segments = [
-            Segment(bar, base + self._style("gutter")),
-            Segment("●" if marked else " ", base + self._style("mark")),
+            Segment(bar, self._over(base, "gutter")),
+            Segment("●" if marked else " ", self._over(base, "mark")),
         ]
         for place, (index, cell_width) in enumerate(self._layout):
             if place:
@@ -286,10 +261,7 @@ class LineTable(ScrollView, can_focus=True):
         return base if not name or base.reverse else base + self._style(name)
 
     def _style(self, name: str) -> Style:
-        style = self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self.get_component_rich_style(f"line-table--{name}", partial=True)
-        return style
+        return named(self.app, name)
 
     def _header(self) -> list[Segment]:
         style = self.rich_style + self._style("header")
