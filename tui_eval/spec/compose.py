@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from tui_eval.domain import JsonValue
 from tui_eval.spec.names import safe_name
 from tui_eval.spec.scalars import plain_value
 
@@ -142,10 +143,14 @@ def plan_text(plan: Mapping[str, Any], heading: str = "") -> str:
     ``heading`` becomes a comment at the top. ``${NAME}`` stands as it is.
     """
     comment = "".join(f"# {line}\n" for line in heading.splitlines() if line.isprintable())
-    body = yaml.dump(
-        dict(plan), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6, default_flow_style=False
+    return comment + data_text(dict(plan))
+
+
+def data_text(data: JsonValue) -> str:
+    """A map or a list as such YAML."""
+    return str(
+        yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6, default_flow_style=False)
     )
-    return comment + str(body)
 
 
 def file_name(name: str) -> str:

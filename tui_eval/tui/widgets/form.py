@@ -1,0 +1,406 @@
+"""A form made from a model: one field a key, checked while one types, given back as a plan file has it.
+
+The model class is the one declaration (see ``projections.form_fields``); what is left empty is not written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar, TypeAlias
+
+from pydantic import BaseModel
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.css.query import NoMatches
+from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from tui_eval.domain import JsonValue
+from tui_eval.errors import Fault
+from tui_eval.tui import keys
+from tui_eval.tui.projections.form_fields import (
+    UNSET,
+    FieldKind,
+    FormField,
+    at,
+    fields_of,
+    left_over,
+    put,
+    read_text,
+    write_text,
+)
+from tui_eval.tui.text import content, line
+from tui_eval.tui.widgets.choice import ChoiceInput
+from tui_eval.tui.widgets.inputs import AreaInput, TextInput
+
+Check: TypeAlias = Callable[[dict[str, JsonValue]], Iterable[Fault]]
+"""Everything wrong with the values of a form; ``Fault.path`` is the field's path. Called in a thread."""
+
+_PAUSE = 0.25  # seconds without a key before the form is checked
+_EDITOR = TextInput | AreaInput | ChoiceInput
+
+
+class FieldRow(Vertical):
+    """A field of the form: its label, its input and, below, what is wrong with it."""
+
+    DEFAULT_CSS = """
+    FieldRow { height: auto; }
+    FieldRow > Horizontal { height: auto; }
+    FieldRow .label { width: 20; height: 1; color: $muted; text-style: $muted-style; padding-right: 1; }
+    FieldRow.-set .label { color: $foreground; text-style: none; }
+    FieldRow.-here .label { color: $primary; text-style: bold; }
+    FieldRow.-inner .label { padding-left: 2; }
+    FieldRow > .wrong { display: none; height: auto; padding-left: 20; color: $error; }
+    FieldRow.-wrong > .wrong { display: block; }
+    FieldRow > .group { height: 1; color: $foreground; text-style: bold; }
+    FieldRow.-narrow .label { width: 15; }
+    FieldRow.-narrow > .wrong { padding-left: 2; }
+    """
+
+    def __init__(self, field: FormField, *, group: str = "") -> None:
+        super().__init__(classes="-inner" if len(field.path) > 1 else "")
+        self.field = field
+        self.editor = _editor(field)
+        self._group = group
+        self._loaded: tuple[object, JsonValue] | None = None
+
+    def compose(self) -> ComposeResult:
+        if self._group:
+            yield Static(content(self._group), classes="group", markup=False)
+        label = f"{self.field.path[-1]}{' *' if self.field.required else ''}"
+        with Horizontal():
+            yield Static(content(label), classes="label", markup=False)
+            yield self.editor
+        yield Static("", classes="wrong", markup=False)
+
+    def load(self, value: JsonValue) -> None:
+        """Show a value, :data:`UNSET` for none. It comes back unchanged unless the user changes it."""
+        if isinstance(self.editor, ChoiceInput):
+            if value is UNSET:
+                self.editor.clear()
+            elif not self.editor.choose(value):
+                self._loaded = (None, value)
+                self._mark()
+                return
+        else:
+            text = "" if value is UNSET else write_text(self.field, value)
+            if isinstance(self.editor, AreaInput):
+                self.editor.load_text(text)
+            else:
+                self.editor.value = text
+        self._loaded = None if value is UNSET else (self._state(), value)
+        self._mark()
+
+    def read(self) -> JsonValue:
+        """The value. Raises ValueError when what is typed is none."""
+        if self._loaded is not None and self._state() == self._loaded[0]:
+            return self._loaded[1]
+        if isinstance(self.editor, ChoiceInput):
+            return UNSET if self.editor.value is None else self.editor.value[0]
+        return read_text(self.field, self._state())
+
+    def say(self, wrong: str) -> None:
+        """Show what is wrong below the field, "" for nothing."""
+        self.query_one(".wrong", Static).update(content(wrong))
+        self.set_class(bool(wrong), "-wrong")
+
+    def changed(self) -> None:
+        self._mark()
+
+    def on_descendant_focus(self) -> None:
+        self.add_class("-here")
+
+    def on_descendant_blur(self) -> None:
+        self.remove_class("-here")
+
+    def _state(self) -> str:
+        if isinstance(self.editor, ChoiceInput):
+            return None if self.editor.place is None else str(self.editor.place)  # type: ignore[return-value]
+        return self.editor.text if isinstance(self.editor, AreaInput) else self.editor.value
+
+    def _mark(self) -> None:
+        self.set_class(bool(self._state()) or self._loaded is not None, "-set")
+
+
+def _editor(field: FormField) -> _EDITOR:
+    hint = field.default or _HINTS.get(field.kind, "")
+    if field.kind is FieldKind.CHOICE:
+        unset = f"{field.default or 'none'} (default)" if not field.required else "choose"
+        return ChoiceInput(field.choices, unset=unset, title=field.name)
+    if field.kind in (FieldKind.TEXT, FieldKind.NUMBER):
+        return TextInput(placeholder=line(hint))
+    return AreaInput(placeholder=line(hint), least=2 if field.kind is FieldKind.PROSE and field.required else 1)
+
+
+_HINTS = {
+    FieldKind.LINES: "one a line",
+    FieldKind.MAPPING: "name: value, one a line",
+    FieldKind.DATA: "YAML or JSON",
+}
+
+
+class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """The part that scrolls; its keys are the form's."""
+
+
+class Form(Vertical):
+    """The fields of ``model``, but for those in ``skip``. ``check`` finds more faults than the model alone."""
+
+    DEFAULT_CSS = """
+    Form { height: 1fr; }
+    Form > #fields { height: 1fr; padding: 0 1; scrollbar-gutter: stable; }
+    Form > #whole { display: none; height: auto; max-height: 3; padding: 0 1; color: $error; }
+    Form.-wrong > #whole { display: block; }
+    Form > #about { height: 3; border-top: solid $edge; padding: 0 1; color: $muted; text-style: $muted-style; }
+    """
+    BINDINGS: ClassVar = keys.bindings("form")
+
+    class Changed(Message):
+        """A value was changed and checked."""
+
+        def __init__(self, form: Form) -> None:
+            super().__init__()
+            self.form = form
+
+        @property
+        def control(self) -> Form:
+            return self.form
+
+    def __init__(
+        self,
+        model: type[BaseModel],
+        *,
+        skip: Sequence[str] = (),
+        check: Check | None = None,
+        data: Mapping[str, JsonValue] | None = None,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.fields = fields_of(model, skip)
+        self._model = model
+        self._skip = skip
+        self._check = check or self._model_faults
+        self._data: Mapping[str, JsonValue] = data or {}
+        self._rest: dict[str, JsonValue] = {}
+        self._rows: dict[str, FieldRow] = {}
+        self._found: dict[str, str] = {}
+        self._visited: set[str] = set()
+        self._all_told = False
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        group = ""
+        with Fields(id="fields"):
+            for field in self.fields:
+                above = ".".join(field.path[:-1])
+                row = self._rows[field.name] = FieldRow(field, group=above if above != group else "")
+                group = above
+                yield row
+        yield Static("", id="whole", markup=False)
+        yield Static("", id="about", markup=False)
+
+    def on_mount(self) -> None:
+        self.load(self._data)
+
+    # -- what owners call --
+
+    def load(self, data: Mapping[str, JsonValue]) -> None:
+        """Show these values instead. Keys that the model does not have are kept, and are a fault."""
+        self._data = data
+        self._rest = left_over(data, self.fields)
+        for row in self._rows.values():
+            row.load(at(data, row.field.path))
+        self._visited = {name for name, row in self._rows.items() if at(data, row.field.path) is not UNSET}
+        self._all_told = bool(data)
+        self._check_soon()
+
+    def value(self) -> dict[str, JsonValue]:
+        """What is set, as a plan file has it. Fields whose text is no value are left out (see :attr:`faults`)."""
+        return self._values()[0]
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """What the last check found, by the name of the field (``tls.verify``; "" for the form as a whole)."""
+        return dict(self._found)
+
+    async def checked(self) -> dict[str, JsonValue] | None:
+        """The values when there is no fault; else all faults are shown, the cursor goes to the first, and None."""
+        self._all_told = True
+        await self._check_now()
+        if not self._found:
+            return self.value()
+        self.action_next_fault(first=True)
+        return None
+
+    def focus_first(self) -> None:
+        """Give the focus to the first required field that is empty, else to the first field."""
+        rows = list(self._rows.values())
+        empty = (row for row in rows if row.field.required and at(self._data, row.field.path) is UNSET)
+        row = next(empty, rows[0] if rows else None)
+        if row is not None:
+            row.editor.focus()
+
+    # -- checking --
+
+    def _values(self) -> tuple[dict[str, JsonValue], dict[str, str]]:
+        data: dict[str, JsonValue] = {}
+        faults: dict[str, str] = {}
+        for name, row in self._rows.items():
+            try:
+                value = row.read()
+            except ValueError as error:
+                faults[name] = str(error)
+                continue
+            if value is not UNSET:
+                put(data, row.field.path, value)
+        return {**data, **{key: value for key, value in self._rest.items() if key not in data}}, faults
+
+    def _model_faults(self, data: dict[str, JsonValue]) -> Iterable[Fault]:
+        from tui_eval.spec.findings import Findings
+        from tui_eval.spec.nodes import Place, node_of
+        from tui_eval.spec.validation import validated
+
+        findings = Findings()
+        try:
+            node = node_of(data, Place())
+        except ValueError as error:
+            return [Fault(str(error))]
+        validated(self._model, node, findings)
+        skipped = tuple(self._skip)
+        return [fault for fault in findings.faults("") if fault.path.split(".")[0] not in skipped]
+
+    def _check_soon(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_PAUSE, self._check_in_background)
+
+    @work(group="check", exclusive=True)
+    async def _check_in_background(self) -> None:
+        await self._check_now()
+        self.post_message(self.Changed(self))
+
+    async def _check_now(self) -> None:
+        data, faults = self._values()
+        found = await asyncio.to_thread(lambda: list(self._check(data)))
+        for fault in found:
+            if fault.warning:
+                continue
+            name = self._field_of(fault.path)
+            if name not in faults:
+                text = f"{fault.message} ({fault.hint})" if fault.hint else fault.message
+                faults[name] = text if name or not fault.path else f"{fault.path}: {text}"
+        self._found = faults
+        self._tell()
+
+    def _field_of(self, path: str) -> str:
+        """The name of the field that a fault's path leads into, "" for none."""
+        steps = path.split(".")
+        return next((name for count in range(len(steps), 0, -1) if (name := ".".join(steps[:count])) in self._rows), "")
+
+    def _tell(self) -> None:
+        for name, row in self._rows.items():
+            told = self._all_told or name in self._visited
+            row.say(self._found.get(name, "") if told else "")
+        whole = self._found.get("", "") if self._all_told or not self._missing() else ""
+        self.set_class(bool(whole), "-wrong")
+        self.query_one("#whole", Static).update(content(whole))
+
+    def _missing(self) -> bool:
+        """Whether a required field has not been filled in yet: what concerns the whole form can wait."""
+        return any(row.field.required and not row.has_class("-set") for row in self._rows.values())
+
+    # -- events --
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    @on(ChoiceInput.Changed)
+    def _edited(self, event: Message) -> None:
+        event.stop()
+        row = self._row_of(event.control) if isinstance(event.control, Widget) else None
+        if row is not None:
+            row.changed()
+            if row.editor.has_focus:
+                self._visited.add(row.field.name)
+        self._check_soon()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_next_field()
+
+    @on(AreaInput.Left)
+    def _left_area(self, event: AreaInput.Left) -> None:
+        event.stop()
+        self._step(event.direction)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        row = self._row_of(event.widget)
+        if row is not None:
+            self.query_one("#about", Static).update(_about(row.field))
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        row = self._row_of(event.widget)
+        if row is not None and row.has_class("-set"):
+            self._visited.add(row.field.name)
+            self._tell()
+
+    def on_resize(self, event: events.Resize) -> None:
+        for row in self._rows.values():
+            row.set_class(event.size.width < 56, "-narrow")
+
+    def _row_of(self, widget: Widget) -> FieldRow | None:
+        try:
+            return widget.query_ancestor(FieldRow)
+        except NoMatches:
+            return None
+
+    # -- keys --
+
+    def _step(self, direction: int) -> None:
+        editors = [row.editor for row in self._rows.values()]
+        place = next((i for i, editor in enumerate(editors) if editor.has_focus), None)
+        if place is not None:
+            editors[max(0, min(len(editors) - 1, place + direction))].focus()
+
+    def action_next_field(self) -> None:
+        self._step(1)
+
+    def action_previous_field(self) -> None:
+        self._step(-1)
+
+    def action_page(self, direction: int) -> None:
+        self._step(direction * max(1, self.query_one("#fields").size.height - 2))
+
+    def action_next_fault(self, first: bool = False) -> None:
+        """Go to the next field with a fault, from the top with ``first``."""
+        names = list(self._rows)
+        here = -1 if first else next((i for i, name in enumerate(names) if self._rows[name].editor.has_focus), -1)
+        ordered = names[here + 1 :] + names[: here + 1]
+        found = next((name for name in ordered if name in self._found), None)
+        if found is not None:
+            self._visited.add(found)
+            self._rows[found].editor.focus()
+            self._tell()
+
+
+def _about(field: FormField) -> Content:
+    """What a field is for and takes, for the two lines below the form."""
+    kind = {
+        FieldKind.NUMBER: "a number",
+        FieldKind.CHOICE: "one of " + ", ".join(label for label, _ in field.choices),
+        FieldKind.LINES: "texts, one a line (or a JSON list)",
+        FieldKind.MAPPING: "name: value, one a line",
+        FieldKind.DATA: "YAML or JSON",
+        FieldKind.PROSE: "text of several lines",
+        FieldKind.TEXT: "text",
+    }[field.kind]
+    facts = [kind, "required" if field.required else f"default: {field.default}" if field.default else ""]
+    if field.optional and not field.required and field.default:
+        facts.append("null: none")
+    head = f"{field.name}: {'; '.join(fact for fact in facts if fact)}"
+    return content(f"{head}\n{line(field.description)}")
