@@ -37,6 +37,6 @@ def _today(run: RunRecord, environment: Mapping[str, str]) -> dict[str, Any]:
     if not run.plan_path:
         return {}
     try:
-        return load_plan(Path(run.plan_path), environment=environment).resolved
+        return load_plan(Path(run.plan_path), environment=environment, check_environment=False).resolved
     except TuiEvalError:
         return {}
