@@ -226,7 +226,8 @@ def _represent_number(dumper: yaml.SafeDumper, number: float) -> yaml.ScalarNode
     from tui_eval.spec.scalars import usual_text
 
     text = usual_text(number)
-    return dumper.represent_scalar("tag:yaml.org,2002:float", text if "." in text else f"{text}.0")
+    # So would 1 followed by many zeros and `.0`: from 1e16 on the usual text has no decimal point.
+    return dumper.represent_scalar(f"tag:yaml.org,2002:{'float' if '.' in text else 'int'}", text)
 
 
 _Dumper.add_representer(str, _represent_text)

@@ -172,8 +172,7 @@ def write_text(field: FormField, value: JsonValue) -> str:
     if isinstance(value, float):
         from tui_eval.spec.scalars import usual_text
 
-        text = usual_text(value)
-        return text if "." in text else f"{text}.0"  # one in exponent form would be read as a text
+        return usual_text(value)  # one in exponent form would be read as a text
     if not isinstance(value, dict | list) or not value:
         return _quoted(value)
     from tui_eval.spec.compose import data_text
