@@ -1,7 +1,8 @@
 """Every key of the application, in one registry: a module of this folder is a group, active together with others.
 
 A group module has ``TITLE``, ``KEYS`` and ``WITH`` (the groups that are active at the same time: of one screen, its
-tables and the application). Screens and widgets say ``BINDINGS = keys.bindings("table")``. The ids are what users
+tables and the application), and may have ``INSTEAD``: ids of those groups whose keys mean something closer here (on a
+plan, the key of the launch screen launches this plan). Screens and widgets say ``BINDINGS = keys.bindings("table")``. The ids are what users
 write in the ``keymap`` of ``config.yaml``; the table of the README is made by :func:`keys_table`; a test refuses two
 meanings for one key and keys that do not reach us through SSH, tmux and plain terminals.
 """
@@ -59,12 +60,13 @@ class Group:
     title: str
     keys: tuple[Key, ...]
     together: tuple[str, ...]
+    instead: tuple[str, ...] = ()
 
 
 def group(name: str) -> Group:
     """A group by the name of its module."""
     module = import_module(f"{__name__}.{name}")
-    return Group(name, module.TITLE, tuple(module.KEYS), tuple(module.WITH))
+    return Group(name, module.TITLE, tuple(module.KEYS), tuple(module.WITH), tuple(getattr(module, "INSTEAD", ())))
 
 
 def groups() -> list[Group]:

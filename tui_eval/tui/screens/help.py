@@ -47,20 +47,29 @@ class HelpScreen(ModalScreen[None]):
 
 def help_rows(screen: Screen[Any]) -> list[Row]:
     """The keys that work on ``screen`` now: a section for the focused widget, each of its containers, and the rest."""
-    sections: dict[str, dict[str, list[str]]] = {}
+    pressed: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
-    titles = {each.name: each.title for each in keys.groups()}
     for key, active in screen.active_bindings.items():
-        binding = active.binding
-        if not binding.id:
-            continue
-        group, _, _ = binding.id.partition(".")
-        if group == "app":
-            group = "everywhere"
-        sections.setdefault(titles.get(group, group), {}).setdefault(binding.id, []).append(keys.shown(key))
-        texts[binding.id] = binding.tooltip or binding.description
+        if active.binding.id:
+            pressed.setdefault(active.binding.id, []).append(key)
+            texts[active.binding.id] = active.binding.tooltip or active.binding.description
+    groups = {each.name: each for each in keys.groups()}
+    order = list(dict.fromkeys(_group(name) for name in pressed))
+    order.sort(key=lambda name: name == "everywhere")
     rows: list[Row] = []
-    for title, bindings in sections.items():
-        rows.append(Row(title, (Cell(title, "accent"), "")))
-        rows += [Row(name, (Cell(" ".join(pressed), "title"), texts[name])) for name, pressed in bindings.items()]
+    for group in order:
+        own = [key for key in groups[group].keys if key.id in pressed]
+        rows.append(Row(group, (Cell(groups[group].title, "accent"), "")))
+        rows += [Row(key.id, (Cell(_shown(key, pressed[key.id]), "title"), texts[key.id])) for key in own]
     return rows
+
+
+def _group(name: str) -> str:
+    group, _, _ = name.partition(".")
+    return "everywhere" if group == "app" else group
+
+
+def _shown(key: keys.Key, pressed: list[str]) -> str:
+    """The keys as they are now, in the order of the registry unless the user has changed them."""
+    own = [each.strip() for each in key.keys.split(",")]
+    return " ".join(keys.shown(each) for each in (own if set(own) == set(pressed) else pressed))
