@@ -140,24 +140,32 @@ class Choose(ModalScreen[str | None]):
 
 
 class Prompt(ModalScreen[str | None]):
-    """A text to type; None when it was closed. ``check`` says what is wrong with a text, "" when it may be taken."""
+    """A text to type; None when it was closed. ``check`` says what is wrong with a text, "" when it may be taken.
+    What is typed is not shown when it is ``secret``."""
 
     DEFAULT_CSS = _CSS.format(name="Prompt")
     BINDINGS: ClassVar = keys.bindings("dialog")[:1]
 
     def __init__(
-        self, title: str, text: str = "", *, hint: str = "", check: Callable[[str], str] = lambda text: ""
+        self,
+        title: str,
+        text: str = "",
+        *,
+        hint: str = "",
+        check: Callable[[str], str] = lambda text: "",
+        secret: bool = False,
     ) -> None:
         super().__init__()
         self._title = title
         self._text = text
         self._hint = hint
         self._check = check
+        self._secret = secret
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
             yield Static(content(self._title), id="title", markup=False)
-            yield TextInput(value=line(self._text), placeholder=self._hint)
+            yield TextInput(value=line(self._text), placeholder=self._hint, password=self._secret)
             yield Static("", id="wrong", markup=False)
         yield KeyBar()
 
