@@ -113,3 +113,46 @@ def test_what_an_old_run_did_is_decided_by_what_changed_since(product: Product, 
     product.run("rerun", "first", "--failed", "--stored-cases", "--run-id", "stored", environment=environment)
     assert set(agent.stats()["by_case"]["/json"]) == {"What is 1 + 1?", "What is 2 + 1?"}
     assert "f" in {case for _, case, _ in product.outcomes("stored")}
+
+
+WHOLE_CASE = """
+version: 1
+name: whole
+requests:
+  - name: command
+    dataset: {path: cases.jsonl}
+    solution: {type: command, argv: [sh, agent.sh], stdin: json}
+    evaluators: [{id: command, argv: [sh, judge.sh], verdict: exit_code}]
+"""
+
+
+def test_an_answer_without_a_verdict_is_judged_again_and_the_agent_not_asked(product: Product) -> None:
+    product.write_cases(rows(3, set()))
+    (product.folder / "agent.sh").write_text("echo called >> calls; echo done")
+    judge = product.folder / "judge.sh"
+    judge.write_text("exit 9")
+    product.run("run", str(product.write_plan(WHOLE_CASE)), "--run-id", "first")
+    assert set(product.outcomes("first").values()) == {"unscored"}
+    judge.write_text("exit 0")
+
+    again = product.run("rerun", "first", "--errors", "--run-id", "second")
+
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert set(product.outcomes("second").values()) == {"passed"}
+    assert set(product.outcomes("first").values()) == {"unscored"}
+    assert (product.folder / "calls").read_text().count("called") == 3
+
+
+def test_a_case_that_changed_is_told_also_when_the_agent_reads_it_whole(product: Product) -> None:
+    product.write_cases(rows(3, set()))
+    (product.folder / "agent.sh").write_text("exit 1")
+    (product.folder / "judge.sh").write_text("exit 0")
+    product.run("run", str(product.write_plan(WHOLE_CASE)), "--run-id", "first")
+    changed = rows(3, set())
+    changed[1]["question"] = "What is 1 + 1, please?"
+    product.write_cases([*changed, {"id": "new", "question": "?", "answer": "!"}])
+
+    again = product.run("rerun", "first", "--errors")
+
+    assert "1 case changed since that run: s1" in again.stderr
+    assert "4 cases in the dataset now, 3 of them in this run" in again.stderr

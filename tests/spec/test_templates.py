@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from tui_eval.domain import Case, canonical_json
 from tui_eval.errors import SpecError, TemplateError
-from tui_eval.spec.solution_options import ChatOptions, CommandOptions, HttpOptions
+from tui_eval.spec.solution_options import ChatOptions, CommandOptions, HttpOptions, PythonOptions
 from tui_eval.spec.source import read_document
 from tui_eval.spec.templates import RequestTemplate, compile_request
 
@@ -357,6 +358,26 @@ def test_the_repeat_is_not_in_the_fingerprint_unless_it_is_sent() -> None:
     case = Case("c1", {"q": "x"})
     assert plain.render(case, 0).fingerprint == plain.render(case, 1).fingerprint
     assert sent.render(case, 0).fingerprint != sent.render(case, 1).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("options", "whole"),
+    [
+        (CommandOptions(argv=["agent"], stdin="json"), True),
+        (CommandOptions(argv=["agent"]), False),
+        (CommandOptions(argv=["agent"], stdin="text", stdin_text="fixed"), False),
+        (PythonOptions(function="agent:answer"), True),
+        (ChatOptions(base_url="http://h/v1", model="m", prompt="fixed"), False),
+    ],
+)
+def test_a_column_that_no_template_names_counts_where_the_agent_gets_the_whole_case(
+    options: BaseModel, whole: bool
+) -> None:
+    template = compile_request(options, environment={})
+    first = template.render(Case("c1", {"q": "x", "n": 1})).fingerprint
+    assert template.render(Case("c1", {"n": 1, "q": "x"})).fingerprint == first
+    for other in (Case("c1", {"q": "y", "n": 1}), Case("c1", {"q": "x"}), Case("c2", {"q": "x", "n": 1})):
+        assert (template.render(other).fingerprint != first) is whole
 
 
 @given(

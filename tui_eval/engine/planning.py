@@ -155,6 +155,11 @@ def told(selection: Selection) -> list[str]:
             names = list(dict.fromkeys(case_id for case_id, _ in keys))
             more = f" and {len(names) - 10} more" if len(names) > 10 else ""
             lines.append(f"{len(names)} {'case' if len(names) == 1 else 'cases'} {text}: {', '.join(names[:10])}{more}")
+    if selection.new or selection.removed:
+        cases = {decided.task.case_id for decided in selection.decisions}
+        taken = {d.task.case_id for d in selection.decisions if d.decision is not Decision.LEAVE_OUT}
+        noun = "case" if len(cases) == 1 else "cases"
+        lines.append(f"{len(cases)} {noun} in the dataset now, {len(taken)} of them in this run")
     if selection.unknown_cases:
         lines.append(f"not in the dataset: {', '.join(selection.unknown_cases)}")
     return lines
@@ -190,6 +195,7 @@ def _take_over(old_task: int, position: int, planned: PlannedTask, case: Case, d
         old_task,
         position,
         work="score",
+        keep_outcome=False,
         case_input=dict(case.input),
         line=case.line,
         evaluation_fingerprint=planned.evaluation_fingerprint,

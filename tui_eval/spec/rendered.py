@@ -13,8 +13,8 @@ class Rendered:
 
     ``sent`` has the values of ``${NAME}`` in place and lives in memory only. ``shown`` has the references still in
     place and credentials typed into the plan hidden; it is what is stored, previewed and exported. ``fingerprint``
-    (32 hex digits) is a hash of ``shown`` and of the solution's other options: equal means the same call; it depends
-    neither on the values of ``${NAME}`` nor on the repeat. Values may be shared between cases: they are not changed.
+    (32 hex digits) is a hash of ``shown``, of the solution's other options and, where the agent gets the whole case, of
+    the case: equal means the same call; it depends neither on the values of ``${NAME}`` nor on the repeat. Values may be shared between cases: they are not changed.
     """
 
     sent: Mapping[str, Any]

@@ -1,12 +1,14 @@
 """The options of each solution kind that ships: how the agent is called.
 
 A field marked ``Template`` may hold ``{{ … }}`` and ``${NAME}`` in its strings, at any depth; it is rendered for
-each case by ``templates``. Everything else is the same for all cases.
+each case by ``templates``. Everything else is the same for all cases. ``sends_whole_case`` says whether the agent gets
+all columns of a case besides what the templates name, so that a change in any of them is another call; a kind that
+does not say is taken to send them.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -57,6 +59,8 @@ class EndMarker(Strict):
 class HttpOptions(Strict):
     """An agent behind an HTTP endpoint that answers with JSON, text or server-sent events."""
 
+    sends_whole_case: ClassVar[bool] = False
+
     type: Literal["http"] = "http"
     url: Annotated[str, Template, Address] = Field(description="http:// or https:// address.")
     method: str = Field("POST", pattern=r"^[A-Za-z]+$")
@@ -93,6 +97,8 @@ class HttpOptions(Strict):
 
 class ChatOptions(Strict):
     """A model behind an OpenAI-compatible chat completions endpoint."""
+
+    sends_whole_case: ClassVar[bool] = False
 
     type: Literal["chat"] = "chat"
     base_url: Annotated[str, Template, Address] = Field(
@@ -143,6 +149,10 @@ class CommandOptions(Strict):
     drain_seconds: float = Field(0.5, ge=0, le=60, description="Wait for pipes held open after the program ended.")
     max_output_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer output is an error.")
 
+    @property
+    def sends_whole_case(self) -> bool:
+        return self.stdin == "json"
+
     @model_validator(mode="after")
     def _argv_or_shell(self) -> CommandOptions:
         if self.shell and (self.command is None or self.argv is not None):
@@ -164,6 +174,8 @@ class CommandOptions(Strict):
 
 class PythonOptions(Strict):
     """A Python function, run in a worker process that can be killed: ``f(case)`` or AgentLoop's ``f(task, pre_hook)``."""
+
+    sends_whole_case: ClassVar[bool] = True
 
     type: Literal["python"] = "python"
     function: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:function`, sync or async.")

@@ -65,7 +65,10 @@ class _Field:
 class RequestTemplate:
     """A solution's options, ready to be rendered for any number of cases. Made by :func:`compile_request`."""
 
-    def __init__(self, fields: list[_Field], leaves: list[_Leaf], static: str, locate: Locate) -> None:
+    def __init__(
+        self, fields: list[_Field], leaves: list[_Leaf], static: str, locate: Locate, *, whole_case: bool = False
+    ) -> None:
+        self._whole_case = whole_case
         self._leaves = leaves
         self._locate = locate
         self._constants_sent = {field.name: field.sent({}) for field in fields if field.constant}
@@ -96,13 +99,15 @@ class RequestTemplate:
                 shown[field.name] = value if field.shared else field.shown(names)
         except _LeafError as error:
             raise self._explained(error, case) from error.__cause__
-        return Rendered(sent, shown, self._fingerprint(shown), case.id, case.input, repeat)
+        return Rendered(sent, shown, self._fingerprint(shown, case), case.id, case.input, repeat)
 
-    def _fingerprint(self, shown: Mapping[str, Any]) -> str:
+    def _fingerprint(self, shown: Mapping[str, Any], case: Case) -> str:
         digest = self._hash.copy()
         text = "\n".join(
             f"{name}:{canonical_json(shown[name]) if constant is None else constant}" for name, constant in self._pieces
         )
+        if self._whole_case:
+            text += f"\ncase:{canonical_json([case.id, dict(case.input)])}"
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:32]
 
@@ -176,7 +181,8 @@ def compile_request(
         "options": {name: value for name, value in hidden.items() if name not in names and name != "type"},
         "references": sorted(find_references({name: given[name] for name in names})),
     }
-    return RequestTemplate(fields, compiler.leaves, canonical_json(static), compiler.locate)
+    whole_case = bool(getattr(options, "sends_whole_case", True))
+    return RequestTemplate(fields, compiler.leaves, canonical_json(static), compiler.locate, whole_case=whole_case)
 
 
 def template_faults(model: type[BaseModel], section: Mapping[str, Any], locate: Locate) -> list[Fault]:
