@@ -1,0 +1,56 @@
+"""The sections of a screen by name and key; at any width one sees which is open and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import RenderResult
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+
+from tui_eval.tui.widgets.panels import PanelTabs
+
+
+class SectionBar(PanelTabs):
+    """``1 Task  2 Input  3 Output``, with notes (how many) where there is room. Names and notes are our own words."""
+
+    notes: reactive[tuple[str, ...]] = reactive(())
+    """What is told of each section, "" for nothing; as many as ``titles``."""
+
+    class Chosen(Message):
+        """A section was clicked; places count from 0."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    def render(self) -> RenderResult:
+        here, other = self.get_visual_style("panel-tabs--here"), self.get_visual_style("panel-tabs--other")
+        parts = []
+        for place, label in enumerate(self._labels()):
+            parts += [("  " if place else "", other), (label, here if place == self.current else other)]
+        return Content.assemble(*parts)
+
+    def on_click(self, event: events.Click) -> None:
+        x = event.x - 1
+        for place, label in enumerate(self._labels()):
+            x -= cell_len(label) + 2
+            if x < 0:
+                self.post_message(self.Chosen(place))
+                return
+
+    def _labels(self) -> list[str]:
+        return labels(self.titles, self.notes or ("",) * len(self.titles), self.current, self.size.width)
+
+
+def labels(titles: Sequence[str], notes: Sequence[str], at: int, width: int) -> list[str]:
+    """``3 Output``: with notes where they fit into ``width`` cells, else without, else the name of the open one only."""
+    plain = [f"{place} {title}" for place, title in enumerate(titles, 1)]
+    full = [f"{label} {note}".rstrip() for label, note in zip(plain, notes, strict=True)]
+    for candidate in (full, plain):
+        if sum(cell_len(label) + 2 for label in candidate) - 2 <= width:
+            return candidate
+    return [label if place == at else str(place + 1) for place, label in enumerate(plain)]
