@@ -132,6 +132,14 @@ def rebased(section: Mapping[str, Any], kind: str, folder: str) -> dict[str, Any
     return moved
 
 
+def rebased_dataset(section: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """The same for a dataset section."""
+    moved = deepcopy(dict(section))
+    if folder not in ("", ".") and "path" in moved:
+        moved["path"] = _below(folder, moved["path"])
+    return moved
+
+
 def dataset_path(relative: str) -> str:
     """A file's path as ``dataset.path`` has it: a ``${`` in its name is a text there, no reference."""
     return relative.replace("${", "$${")

@@ -1,0 +1,210 @@
+"""What is found out before a launch: the check of a child process, a look at the plan here, times of earlier runs.
+
+Nothing is executed or sent by any of it. The check needs the engine, which screens do not load: a child process of the
+command line does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.errors import Fault, TuiEvalError
+from tui_eval.tui.launch_draft import Draft
+
+if TYPE_CHECKING:
+    from tui_eval.store.reader import History
+
+_RUNS_LOOKED_AT = 40
+_TIMES_READ = 5000  # of a run: a median needs no more
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRequest:
+    """A request as the check found it. ``calls`` is how many calls of the agent it makes at most; ``cases`` and
+    ``selected`` are None when its dataset could not be read."""
+
+    name: str
+    solution: str
+    dataset: str | None
+    cases: int | None
+    selected: int | None
+    tasks: int
+    calls: int
+    hosts: tuple[str, ...]
+    commands: tuple[str, ...]
+    functions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the check said. ``requests`` is empty when the plan itself has faults."""
+
+    faults: tuple[Fault, ...]
+    warnings: tuple[Fault, ...]
+    requests: tuple[CheckedRequest, ...]
+
+    @property
+    def tasks(self) -> int:
+        return sum(request.tasks for request in self.requests)
+
+    @property
+    def calls(self) -> int:
+        return sum(request.calls for request in self.requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the plan says, whether or not it can be run here: ``base`` without the changes of the draft, ``resolved``
+    with them. ``references`` are the environment variables it needs. ``stored`` is fit for the history."""
+
+    base: Mapping[str, Any] = field(repr=False)
+    resolved: Mapping[str, Any] = field(repr=False)
+    stored: Mapping[str, Any] = field(repr=False)
+    references: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(str(request["name"]) for request in self.resolved.get("requests", ()))
+
+
+async def check(draft: Draft, environment: Mapping[str, str]) -> Verdict:
+    """Check the draft in a child process that has ``environment`` besides ours; cancelling ends the child.
+
+    Raises TuiEvalError when the check itself could not be made.
+    """
+    source = draft.source()
+    asked = {
+        "plan": str(source) if isinstance(source, Path) else source,
+        "folder": None if isinstance(source, Path) else str(draft.folder),
+        "overrides": draft.overrides(),
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tui_eval",
+        "validate",
+        "--from-stdin",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd="/",  # Python would import from the current folder
+        env={**os.environ, **environment, "PYTHONPATH": _import_path()},
+    )
+    try:
+        out, told = await process.communicate(json.dumps(asked).encode())
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    try:
+        return _verdict(json.loads(out))
+    except (ValueError, KeyError, TypeError) as error:
+        lines = told.decode("utf-8", "replace").strip().splitlines()
+        raise TuiEvalError(f"the plan could not be checked: {lines[-1] if lines else error}") from error
+
+
+def _verdict(data: Mapping[str, Any]) -> Verdict:
+    return Verdict(
+        tuple(Fault(**fault) for fault in data["faults"]),
+        tuple(Fault(**fault) for fault in data["warnings"]),
+        tuple(
+            CheckedRequest(
+                entry["name"],
+                entry["solution"],
+                entry["dataset"],
+                entry["cases"],
+                entry["selected"],
+                entry["tasks"],
+                entry["calls_at_most"],
+                tuple(entry["hosts"]),
+                tuple(entry["commands"]),
+                tuple(entry["functions"]),
+            )
+            for entry in data["requests"]
+        ),
+    )
+
+
+def _import_path() -> str:
+    """The child must find the same package, also when it runs from a checkout."""
+    package = str(Path(__file__).parent.parent.parent)
+    return os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
+
+
+def look(draft: Draft, environment: Mapping[str, str]) -> Look | None:
+    """What the plan says; None when it has faults (the check tells them). In a thread: reads files."""
+    from tui_eval.errors import SpecError
+    from tui_eval.spec.loading import load_plan
+
+    source = draft.source()
+    load = partial(load_plan, environment=environment, folder=draft.folder, check_environment=False)
+    try:
+        base = load(source if isinstance(source, Path) else (draft.plan or {}))
+    except SpecError:
+        return None
+    if draft.path is not None and not draft.names:
+        # The names decide how the changes are written.
+        draft = replace(draft, names=tuple(request.name for request in base.requests))
+    try:
+        loaded = load(source, overrides=draft.overrides())
+    except SpecError:
+        return Look(base.resolved, base.resolved, base.stored, tuple(sorted(base.references)))
+    return Look(base.resolved, loaded.resolved, loaded.stored, tuple(sorted(loaded.references)))
+
+
+def medians(history: History, stored: Mapping[str, Any]) -> dict[str, float]:
+    """Median seconds of a task of each request, by the newest earlier run that called the same solution. In a thread.
+
+    Requests without such a run are left out.
+    """
+    wanted = {str(request["name"]): request.get("solution") for request in stored.get("requests", ())}
+    found: dict[str, float] = {}
+    same_plan = history.runs(limit=_RUNS_LOOKED_AT, name=str(stored.get("name", "")))
+    others = history.runs(limit=_RUNS_LOOKED_AT)
+    seen: set[str] = set()
+    for overview in (*same_plan, *others):
+        if overview.run.run_id in seen or not wanted:
+            continue
+        seen.add(overview.run.run_id)
+        run = history.run(overview.run.run_id)
+        solutions = {str(each["name"]): each.get("solution") for each in run.plan.get("requests", ())}
+        matching = {
+            name: next((old for old in (name, *solutions) if old in solutions and solutions[old] == solution), None)
+            for name, solution in wanted.items()
+        }
+        if not any(matching.values()):
+            continue
+        times = _times(history, run.id)
+        for name, old in matching.items():
+            if old is not None and times.get(old):
+                found[name] = _median(times[old])
+                del wanted[name]
+    return found
+
+
+def _times(history: History, run: int) -> dict[str, list[float]]:
+    """Latencies of the finished tasks of a run, by the name of their request."""
+    requests = history.requests(run)
+    names = {request.id: request.name for request in requests}
+    step = 1 + sum(request.counters.finished for request in requests) // _TIMES_READ
+    times: dict[str, list[float]] = {}
+    for request, _, latency, _ in history.timings(run, step):
+        if latency is not None:
+            times.setdefault(names.get(request, ""), []).append(latency)
+    return times
+
+
+def _median(values: list[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

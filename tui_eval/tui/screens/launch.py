@@ -1,0 +1,167 @@
+"""Launch: which plan. One of the workspace, a file from elsewhere, or one that is composed here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui_eval.tui import keys
+from tui_eval.tui.launch_draft import draft_of_file
+from tui_eval.tui.projections.launch import BUILD, PLANS, last_runs, plan_rows, relative
+from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.text import content, plural
+from tui_eval.tui.widgets.filter_bar import FilterBar
+from tui_eval.tui.widgets.line_table import LineTable
+
+if TYPE_CHECKING:
+    from tui_eval.spec.workspace import Workspace
+    from tui_eval.store.reader import History
+    from tui_eval.store.run_queries import RunOverview
+
+_RUNS_READ = 500
+
+
+class RunsKnown(Message):
+    """The newest runs of the history were read."""
+
+    def __init__(self, last: dict[str, RunOverview]) -> None:
+        super().__init__()
+        self.last = last
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    workspace: Workspace | None = None
+    text: str = ""
+
+
+class LaunchScreen(BaseScreen):
+    """The plans to launch. With ``plan`` its pre-flight page comes at once."""
+
+    DEFAULT_CSS = """
+    LaunchScreen #about { height: auto; max-height: 2; padding: 0 2; color: $muted; text-style: $muted-style; }
+    """
+    BINDINGS: ClassVar = keys.bindings("launch")
+    PANELS = ("#plans",)
+    HELP = (
+        "Choose what to launch: enter opens the pre-flight page of a plan, where everything is checked and can be "
+        "changed. Nothing is called before you start it there."
+    )
+
+    def __init__(self, plan: Path | str | None = None) -> None:
+        super().__init__()
+        self._plan = None if plan is None else Path(plan)
+        self._listed = _Listed()
+        self._last: dict[str, RunOverview] = {}
+
+    def body(self) -> Iterable[Widget]:
+        yield FilterBar("words of the plan's name or file")
+        yield LineTable(PLANS, id="plans", marking=False, empty="No plan matches.\nChange the filter with /.")
+        yield Static("", id="about", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(LineTable).focus()
+        self._show()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        if self._plan is not None:
+            self._review(self._plan)
+        self._scan()
+        self.watch_history(self._question, RunsKnown)
+
+    def ask_again(self) -> None:
+        super().ask_again()
+        self._scan()
+
+    @work(group="scan", exclusive=True)
+    async def _scan(self) -> None:
+        from tui_eval.spec.workspace import scan
+
+        self.show_place("looking through the workspace…")
+        found = await asyncio.to_thread(scan, self.tui.workspace)
+        self._listed = _Listed(found, self._listed.text)
+        self._show()
+
+    def _question(self, history: History) -> dict[str, RunOverview]:
+        return last_runs(history.runs(limit=_RUNS_READ))
+
+    @on(RunsKnown)
+    def _runs_known(self, event: RunsKnown) -> None:
+        self._last = event.last
+        self._show()
+
+    def _show(self) -> None:
+        workspace = self._listed.workspace
+        folder = self.tui.workspace
+        plans = [] if workspace is None else workspace.of_kind("plan")
+        words = self._listed.text.casefold().split()
+        shown = [each for each in plans if _matches(f"{each.name} {relative(each.path, folder)}", words)]
+        rows = plan_rows(shown, self._last, folder, datetime.now().astimezone())
+        self.query_one(LineTable).show(rows if not words else rows[1:])
+        if workspace is None:
+            return
+        count = plural(len(shown), "plan")
+        self.show_place(count)
+        self.query_one(FilterBar).tell(count)
+        about = [*workspace.cut]
+        if not plans:
+            about.insert(0, f"There is no plan below {folder}. Compose one here, or open a file with o.")
+        self.query_one("#about", Static).update(content("; ".join(about)))
+
+    @on(LineTable.Selected, "#plans")
+    def _chosen(self, event: LineTable.Selected) -> None:
+        if event.key == BUILD:
+            self.action_build()
+        else:
+            self._review(Path(str(event.key)))
+
+    def _review(self, plan: Path) -> None:
+        from tui_eval.tui.screens.launch_review import ReviewScreen
+
+        self.app.push_screen(ReviewScreen(draft_of_file(plan)))
+
+    def action_build(self) -> None:
+        from tui_eval.tui.screens.launch_build import BuildScreen
+
+        self.app.push_screen(BuildScreen())
+
+    @work(group="path", exclusive=True)
+    async def action_path(self) -> None:
+        from tui_eval.tui.screens.dialogs import Prompt
+
+        title = "Plan file to launch"
+        text = await self.app.push_screen_wait(Prompt(title, hint=str(self.tui.workspace / "plan.yaml")))
+        if text and text.strip():
+            self._review(self.tui.workspace / Path(text.strip()).expanduser())
+
+    # -- filter --
+
+    def action_filter(self) -> None:
+        self.query_one(FilterBar).open()
+
+    @on(FilterBar.Changed)
+    def _filter_changed(self, event: FilterBar.Changed) -> None:
+        self._listed = _Listed(self._listed.workspace, event.text)
+        self._show()
+
+    @on(FilterBar.Left)
+    def _filter_left(self) -> None:
+        self.query_one(LineTable).focus()
+
+    def give_back(self) -> bool:
+        return self.query_one(FilterBar).close()
+
+
+def _matches(text: str, words: list[str]) -> bool:
+    text = text.casefold()
+    return all(word in text for word in words)

@@ -1,0 +1,374 @@
+"""The pre-flight page: what a launch would do and what stops it, everything that can be changed, and the start."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import events, on, work
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui_eval.display import duration
+from tui_eval.errors import TuiEvalError
+from tui_eval.tui import keys
+from tui_eval.tui.launch_check import Look, Verdict, check, look, medians
+from tui_eval.tui.launch_draft import Draft, draft_of_file
+from tui_eval.tui.projections import launch as shown
+from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.screens.dialogs import Confirm, Prompt
+from tui_eval.tui.text import content
+from tui_eval.tui.widgets.line_table import LineTable
+
+_CALLEES_NAMED = 8
+
+
+class ReviewScreen(BaseScreen):
+    """One draft on its way to a run. Values typed for variables live here, in memory, and end with the screen."""
+
+    DEFAULT_CSS = """
+    ReviewScreen #head { height: auto; max-height: 5; padding: 0 2; border-bottom: solid $edge; }
+    ReviewScreen #verdict { text-style: bold; height: auto; max-height: 2; }
+    ReviewScreen #verdict.-passed { color: $state-passed; }
+    ReviewScreen #verdict.-failed { color: $state-failed; }
+    ReviewScreen #verdict.-running { color: $state-running; }
+    ReviewScreen #totals { height: auto; max-height: 2; }
+    ReviewScreen #labels { height: auto; max-height: 1; color: $muted; text-style: $muted-style; }
+    ReviewScreen #requests { height: auto; max-height: 35%; min-height: 2; }
+    ReviewScreen #notes { height: 1fr; min-height: 3; border-top: solid $edge; }
+    ReviewScreen #whole { height: 3; padding: 0 2; border-top: solid $edge; color: $muted; text-style: $muted-style; }
+    ReviewScreen.-short #whole { display: none; }
+    """
+    BINDINGS: ClassVar = keys.bindings("launch_review")
+    PANELS = ("#requests", "#notes")
+    HELP = (
+        "What this launch would do. Mend what is marked ✗, change settings with e (one request) and a (all), type "
+        "missing variables with enter, and start it with r. Nothing has been called so far."
+    )
+
+    def __init__(self, draft: Draft) -> None:
+        super().__init__()
+        self.draft = draft
+        self._typed: dict[str, str] = {}
+        self._look: Look | None = None
+        self._verdict: Verdict | None = None
+        self._seconds: dict[str, float] = {}
+        self._problem = ""
+        self._notes: list[shown.Note] = []
+        self._starting = False
+
+    def body(self) -> Iterable[Widget]:
+        with Vertical(id="head"):
+            yield Static("", id="verdict", markup=False)
+            yield Static("", id="totals", markup=False)
+            yield Static("", id="labels", markup=False)
+        yield LineTable(shown.REQUESTS, id="requests", marking=False, empty="No requests are known yet.")
+        yield LineTable(shown.NOTES, id="notes", marking=False, empty="Nothing to know yet.")
+        yield Static("", id="whole", markup=False)
+
+    @property
+    def crumb(self) -> str:
+        return self.draft.title
+
+    def on_mount(self) -> None:
+        self.query_one("#notes").focus()
+        self._changed()
+
+    def ask_again(self) -> None:
+        super().ask_again()
+        self._changed()
+
+    # -- looking --
+
+    def _changed(self, draft: Draft | None = None) -> None:
+        """Take over another draft, and check it anew."""
+        self.draft = draft or self.draft
+        self._verdict = None
+        self._problem = ""
+        self._show()
+        self._examine()
+
+    @work(group="check", exclusive=True)
+    async def _examine(self) -> None:
+        values = {**os.environ, **self._typed}
+        self._look = await asyncio.to_thread(look, self.draft, values)
+        if self._look is not None and self._look.names != self.draft.names:
+            self.draft = replace(self.draft, names=self._look.names)
+        self._show()
+        try:
+            if self._look is not None:
+                self._seconds = await self.tui.history.read(partial(medians, stored=self._look.stored))
+        except TuiEvalError:
+            self._seconds = {}  # no history yet: nothing to estimate from, and the page says so
+        try:
+            self._verdict = await check(self.draft, self._typed)
+        except (TuiEvalError, OSError) as error:
+            self._problem = str(error)
+        self._show()
+
+    # -- showing --
+
+    def _show(self) -> None:
+        values = self._values()
+        references = self._look.references if self._look else ()
+        base = self._look.base if self._look else None
+        self._notes = shown.notes(
+            self._verdict, self.draft, base, references, os.environ, self._typed, self.tui.workspace
+        )
+        self.query_one("#notes", LineTable).show(shown.note_rows(self._notes))
+        verdict = self._verdict
+        if verdict is not None or self._problem:
+            rows = [] if verdict is None else shown.request_rows(verdict, self._seconds, values)
+            table = self.query_one("#requests", LineTable)
+            table.set_empty("The requests are known when the plan has no faults.")
+            table.show(rows)
+        text, style = shown.headline(verdict, len(self._missing()), self._problem)
+        head = self.query_one("#verdict", Static)
+        head.update(content(text))
+        head.set_classes(f"-{style}")
+        self.query_one("#totals", Static).update(content(shown.totals(verdict, self._estimate(), self._limits())))
+        self.query_one("#labels", Static).update(content(self._labels()))
+        self.show_place("" if verdict is not None or self._problem else "checking…")
+        self._show_whole()
+
+    def _values(self) -> Mapping[str, str]:
+        return {**os.environ, **self._typed}
+
+    def _missing(self) -> list[str]:
+        return [str(note.about) for note in self._notes if note.kind == "missing"]
+
+    def _limits(self) -> shown.Limits:
+        return shown.limits_of(self._look.resolved) if self._look else shown.Limits()
+
+    def _estimate(self) -> float | None:
+        if self._verdict is None:
+            return None
+        return shown.estimate(self._verdict.requests, self._seconds, self._limits(), self._values())
+
+    def _labels(self) -> str:
+        parts = [f"tags: {', '.join(self.draft.tags)}"] if self.draft.tags else []
+        parts += [f"note: {self.draft.note}"] if self.draft.note else []
+        if self.draft.path is None:
+            parts.append("not saved: w writes it as a plan file")
+        return "  ".join(parts) or "t adds tags, n a note"
+
+    @on(LineTable.Highlighted)
+    def _moved(self, event: LineTable.Highlighted) -> None:
+        self._show_whole()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self._show_whole()
+
+    def _show_whole(self) -> None:
+        """The line under the cursor in full: a table cuts it."""
+        text = ""
+        note = self._note()
+        if note is not None and self.query_one("#notes").has_focus:
+            text = note.text
+        elif self._verdict is not None:
+            name = self.query_one("#requests", LineTable).cursor_key
+            for request in self._verdict.requests:
+                if request.name == name:
+                    callees = ", ".join(shown.called(request, self._values()))
+                    text = f"{request.name}: {request.dataset or 'cases in the plan'}, calls {callees}"
+        self.query_one("#whole", Static).update(content(text))
+
+    def _note(self) -> shown.Note | None:
+        key = self.query_one("#notes", LineTable).cursor_key
+        return self._notes[key] if isinstance(key, int) and key < len(self._notes) else None
+
+    # -- what one does with a line --
+
+    @on(LineTable.Selected, "#notes")
+    def _opened(self, event: LineTable.Selected) -> None:
+        note = self._note()
+        if note is None:
+            return
+        if note.kind in ("missing", "variable"):
+            self._type_variable(str(note.about))
+        elif note.kind == "change" and isinstance(note.about, tuple):
+            self._open_settings(None if note.about[0] in (None, "*") else str(note.about[0]))
+        elif note.kind == "change":
+            self.action_override()
+        else:
+            from tui_eval.tui.screens.full_text import FullTextScreen
+
+            self.app.push_screen(FullTextScreen(note.kind, note.text))
+
+    @on(LineTable.Selected, "#requests")
+    def _request_opened(self, event: LineTable.Selected) -> None:
+        self._open_settings(str(event.key))
+
+    @work(group="ask", exclusive=True)
+    async def _type_variable(self, name: str) -> None:
+        title = f"Value of {name}, for this launch only (kept in memory, not shown)"
+        text = await self.app.push_screen_wait(Prompt(title, secret=True, hint="empty: leave it as it is"))
+        if text and text.strip():
+            self._typed[name] = text.strip()
+            self._changed()
+
+    def action_undo(self) -> None:
+        note = self._note()
+        if note is None or note.kind not in ("change", "variable"):
+            self.notify("Put the cursor on a change, or on a variable that was typed here.", severity="warning")
+        elif note.kind == "variable":
+            if self._typed.pop(str(note.about), None) is not None:
+                self._changed()
+        elif isinstance(note.about, tuple):
+            from tui_eval.spec.compose import without
+
+            self._changed(replace(self.draft, settings=without(self.draft.settings, note.about)))
+        else:
+            typed = tuple(text for text in self.draft.typed if text != note.about)
+            self._changed(replace(self.draft, typed=typed))
+
+    # -- settings --
+
+    def action_shared_settings(self) -> None:
+        self._open_settings(None)
+
+    def action_request_settings(self) -> None:
+        names = self.draft.names
+        key = self.query_one("#requests", LineTable).cursor_key
+        if not names:
+            self._say_that_faults_come_first()
+        else:
+            self._open_settings(str(key) if key in names else names[0])
+
+    def _open_settings(self, request: str | None) -> None:
+        if self._look is None:
+            self._say_that_faults_come_first()
+            return
+        from tui_eval.tui.projections import launch_settings as forms
+        from tui_eval.tui.screens.launch_form import LaunchFormScreen
+
+        look_now = self._look
+        before = forms.shown(look_now.resolved, request)
+
+        def take(after: dict[str, Any]) -> None:
+            settings = forms.edited(self.draft.settings, before, after, look_now.base, request)
+            if settings != self.draft.settings:
+                self._changed(replace(self.draft, settings=settings))
+
+        model = forms.RequestSettings if request else forms.SharedSettings
+        title = f"settings of {request}" if request else "settings of all requests"
+        self.app.push_screen(LaunchFormScreen(title, model, before, take))
+
+    def _say_that_faults_come_first(self) -> None:
+        self.notify("The plan cannot be read yet: mend its faults in the file, then press ctrl+r.", severity="warning")
+
+    @work(group="ask", exclusive=True)
+    async def action_override(self) -> None:
+        note = self._note()
+        old = note.about if note is not None and note.kind == "change" and isinstance(note.about, str) else ""
+        text = await self.app.push_screen_wait(
+            Prompt(
+                "Set one value, for this launch only", old, hint="requests.NAME.solution.url=https://…", check=_no_path
+            )
+        )
+        if text is not None and text.strip() != old:
+            kept = tuple(each for each in self.draft.typed if each != old)
+            self._changed(replace(self.draft, typed=(*kept, text.strip()) if text.strip() else kept))
+
+    # -- the run's own words --
+
+    @work(group="ask", exclusive=True)
+    async def action_tags(self) -> None:
+        text = await self.app.push_screen_wait(
+            Prompt("Tags of the run, with commas between", ", ".join(self.draft.tags), hint="nightly, baseline")
+        )
+        if text is not None:
+            tags = tuple(dict.fromkeys(tag.strip() for tag in text.split(",") if tag.strip()))
+            self.draft = replace(self.draft, tags=tags)
+            self._show()
+
+    @work(group="ask", exclusive=True)
+    async def action_note(self) -> None:
+        text = await self.app.push_screen_wait(
+            Prompt("Note on the run", self.draft.note, hint="what is worth remembering")
+        )
+        if text is not None:
+            self.draft = replace(self.draft, note=text.strip())
+            self._show()
+
+    # -- saving --
+
+    @work(group="ask", exclusive=True)
+    async def action_save(self) -> None:
+        from tui_eval.tui.launch_saving import ask_and_save
+
+        if self._look is None:
+            self._say_that_faults_come_first()
+            return
+        saved = await ask_and_save(self.tui, self.draft, self._look)
+        if saved is not None:
+            self._changed(replace(draft_of_file(saved), tags=self.draft.tags, note=self.draft.note))
+            self.notify(f"Saved as {saved}. Run it anywhere with: tui-eval run {saved.name}", timeout=8)
+
+    # -- starting --
+
+    @work(group="start")
+    async def action_start(self) -> None:
+        if self._starting or not self._can_start():
+            return
+        verdict = self._verdict
+        assert verdict is not None
+        if not await self.app.push_screen_wait(self._question(verdict)):
+            return
+        self._starting = True
+        self.show_place("starting…")
+        try:
+            run_id = await self._start()
+        except (TuiEvalError, OSError) as error:
+            self.notify(str(error), title="Not started", severity="error", timeout=15)
+            self._changed()
+            return
+        finally:
+            self._starting = False
+        if self.app.screen is self:
+            self.app.pop_screen()
+            self.tui.open("run", run_id=run_id)
+        else:
+            self.notify(f"Run {run_id} has been started.")
+
+    def _can_start(self) -> bool:
+        verdict = self._verdict
+        if missing := self._missing():
+            self.notify(f"Type a value for {', '.join(missing)} first (enter on its line).", severity="warning")
+        elif verdict is None:
+            self.notify(self._problem or "The plan is still being checked.", severity="warning")
+        elif verdict.faults:
+            self.notify("The faults must be mended first; ctrl+r checks again.", severity="warning")
+        else:
+            return True
+        return False
+
+    def _question(self, verdict: Verdict) -> Confirm:
+        seconds = self._estimate()
+        callees = list(dict.fromkeys(each for one in verdict.requests for each in shown.called(one, self._values())))
+        lines = [f"calls {each}" for each in callees[:_CALLEES_NAMED]]
+        if len(callees) > _CALLEES_NAMED:
+            lines.append(f"and {len(callees) - _CALLEES_NAMED} more")
+        lines.append(f"takes about {duration(seconds)}" if seconds is not None else "how long it takes is not known")
+        return Confirm(f"Start {self.draft.title}?", lines, yes="Start", no="Not yet", calls=verdict.calls)
+
+    async def _start(self) -> str:
+        from tui_eval.runner import new_run_id, start_detached
+
+        run_id = new_run_id()
+        job = self.draft.job(self.tui.history.path, run_id)
+        await self.tui.history.call(partial(start_detached, job, environment=dict(self._typed)))
+        return run_id
+
+
+def _no_path(text: str) -> str:
+    """What is wrong with an override, as far as it can be known without the plan."""
+    if not text.strip():
+        return ""
+    path, separator, _ = text.partition("=")
+    return "" if separator and path.strip() else "write path=value, for example task_concurrency=4"
