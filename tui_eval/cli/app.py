@@ -23,6 +23,7 @@ VERBS = {
     "demo": Verb("tui_eval.cli.demo:demo", "Run the sample plan against an embedded agent: no network, no key."),
     "validate": Verb("tui_eval.cli.validate:validate", "List every fault of a plan and its datasets; execute nothing."),
     "preview": Verb("tui_eval.cli.preview:preview", "Show exactly what would be sent for a case; send nothing."),
+    "try": Verb("tui_eval.cli.try_it:try_it", "Call an agent once for one case, or judge one output; keep nothing."),
     "run": Verb("tui_eval.cli.run:run", "Run a plan and keep the result in the history."),
     "watch": Verb("tui_eval.cli.watch:watch", "Follow a run until it ends."),
     "runs": Verb("tui_eval.cli.runs:runs", "List the runs in the history."),

@@ -122,18 +122,18 @@ def _print(item: dict[str, Any]) -> None:
     if "error" in item:
         out(f"  ! cannot be sent: {safe(item['error'])}")
     for name, value in item.get("sends", {}).items():
-        _print_value(name, value, "  ")
+        print_value(name, value, "  ")
     names = ", ".join(one_line(judge["evaluator"]) for judge in item["judged_by"])
     out(f"  judged by: {names or 'nothing (the task will be unscored)'}")
     out()
 
 
-def _print_value(name: str, value: Any, indent: str) -> None:
+def print_value(name: str, value: Any, indent: str) -> None:
     """``name: value``, mappings one key a line, long and multi-line texts in a block below."""
     if isinstance(value, dict) and value:
         out(f"{indent}{one_line(name)}:")
         for key, inner in value.items():
-            _print_value(str(key), inner, indent + "  ")
+            print_value(str(key), inner, indent + "  ")
         return
     text = safe(as_text(value))
     if "\n" in text:
