@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.analysis.records import counters, task
 from tui_eval.analysis.repeats import by_case, pass_all_k, pass_at_k, summarise_repeats
 from tui_eval.analysis.statistics import Mean, mean_of, percentile, rate_of, t_quantile
-from tui_eval.analysis.summary import Tally, decided_text, summarise, total_of
+from tui_eval.analysis.summary import Tally, decided_text, shown_ks, state_text, summarise, total_of
 from tui_eval.domain import Outcome, Score
-from tui_eval.store.records import Counters
+from tui_eval.store.records import Counters, RunState
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -170,3 +170,19 @@ def test_repeats_are_summarised_when_the_plan_repeats() -> None:
     assert summarise(Counters(), tasks).repeats == ()
     first, second = summarise(Counters(), tasks, repeats=2).repeats
     assert (first.k, first.pass_at, second.k, second.pass_at, second.pass_all) == (1, 0.5, 2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "ks"),
+    [(1, []), (2, [1, 2]), (3, [1, 2, 3]), (5, [1, 2, 3, 4, 5]), (8, [1, 2, 3, 4, 5, 8]), (10, [1, 2, 3, 4, 5, 10])],
+)
+def test_a_summary_of_repeats_has_the_small_k_and_all(repeats: int, ks: list[int]) -> None:
+    assert shown_ks(repeats) == ks
+
+
+def test_a_run_with_tasks_without_a_verdict_completed_with_errors() -> None:
+    assert state_text(RunState.COMPLETED, Counters(total=2, passed=2)) == "completed"
+    assert state_text(RunState.COMPLETED, Counters(total=2, passed=1, failed=1)) == "completed"
+    assert state_text(RunState.COMPLETED, Counters(total=2, passed=1, error=1)) == "completed with errors"
+    assert state_text(RunState.COMPLETED, Counters(total=2, passed=1, unscored=1)) == "completed with errors"
+    assert state_text(RunState.TIMED_OUT, Counters(total=2, error=1)) == "timed out"

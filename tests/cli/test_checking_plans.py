@@ -51,6 +51,11 @@ def test_a_good_plan_is_summed_up(call: Call, tmp_path: Path) -> None:
     assert report["plans"][0]["requests"][0]["hosts"] == ["127.0.0.1:1"]
 
 
+def test_one_of_a_thing_is_counted_in_the_singular(call: Call, tmp_path: Path) -> None:
+    done = call("validate", plan(tmp_path, dataset={"cases": [{"id": "a", "question": "?"}]}))
+    assert "1 request, 1 task, at most 1 call of the agent" in done.out
+
+
 def test_faults_of_the_plan_and_of_its_dataset_are_listed_together(call: Call, tmp_path: Path) -> None:
     path = plan(tmp_path, executon={"n_repeat": 2})
     (tmp_path / "data.jsonl").write_text('{"id": "a"}\n{"id": \n{"id": "c"}\n[1]\n')
@@ -70,6 +75,37 @@ def test_faults_for_machines_have_their_place(call: Call, tmp_path: Path) -> Non
     (fault,) = done.json["plans"][0]["faults"]
     assert fault["line"] > 0
     assert "methd" in fault["path"] + fault["message"]
+
+
+def test_what_this_machine_lacks_is_said_with_the_line_of_the_plan(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(
+        """version: 1
+name: places
+requests:
+  - name: program
+    dataset: {cases: [{id: a}]}
+    solution:
+      type: command
+      argv: [no-such-program]
+    evaluators:
+      - {id: command, argv: [no-such-judge]}
+      - id: exact
+        variable_mapping: {expected_output: dataset.nothing}
+  - name: none
+    dataset:
+      cases: []
+    solution: {type: command, argv: [echo]}
+    evaluators: [{id: contains, expected: x}]
+"""
+    )
+    done = call("validate", tmp_path / "plan.yaml")
+    assert done.status == 2
+    for place, word in (
+        ("plan.yaml:6:5: requests.program.solution: ", "no-such-program"),
+        ("plan.yaml:10:9: requests.program.evaluators.0: ", "no-such-judge"),
+        ("plan.yaml:12:9: requests.program.evaluators.1.variable_mapping: ", "nothing"),
+    ):
+        assert any(place in line and word in line for line in done.err.splitlines()), done.err
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_runs_lists_what_is_there_with_its_counts(call: Call, history: Path) -> 
     done = call("runs", "--history", history)
     assert done.status == 0
     row = next(line for line in done.out.splitlines() if line.startswith(RUN))
-    assert "completed" in row
+    assert "completed with errors" in row
     assert f"{len(OUTPUTS)}/{len(OUTPUTS)}" in row
     (run,) = call("runs", "--history", history, "--json").json
     assert {word: run["counts"][word] for word in COUNTS} == dict(COUNTS)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from tui_eval.analysis.repeats import CaseRepeats, RepeatSummary, count_repeat, summarise_repeats
 from tui_eval.analysis.statistics import Mean, Rate, RunningMean, percentile, rate_of
 from tui_eval.domain import Outcome, Score
-from tui_eval.store.records import Counters, TaskRecord
+from tui_eval.store.records import Counters, RunState, TaskRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Tally:
             )
             for name, tally in self._evaluators.items()
         )
-        ks = (1, self.repeats) if self.repeats > 1 else ()
+        ks = shown_ks(self.repeats)
         return Summary(
             counters=counters,
             pass_rate=rate_of(counters.passed, counters.decided),
@@ -122,6 +122,20 @@ def summarise(counters: Counters, tasks: Iterable[tuple[TaskRecord, Iterable[Sco
     for task, scores in tasks:
         tally.add(task, scores)
     return tally.summary(counters)
+
+
+def shown_ks(repeats: int) -> list[int]:
+    """The k of the pass@k that a summary has for ``n_repeat``: the small ones, some of the others, and all repeats."""
+    if repeats < 2:
+        return []
+    return [k for k in (1, 2, 3, 4, 5, 10, 20, 50, 100, 200, 500) if k < repeats] + [repeats]
+
+
+def state_text(state: RunState, counters: Counters) -> str:
+    """A run's state in words. One that completed although some tasks got no verdict is ``completed with errors``."""
+    if state is RunState.COMPLETED and counters.error + counters.unscored:
+        return "completed with errors"
+    return state.value.replace("_", " ")
 
 
 def decided_text(counters: Counters) -> str:

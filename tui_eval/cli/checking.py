@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Checked:
-    """What is known about one plan. ``loaded`` and ``preflight`` are None when the plan itself has faults."""
+    """What is known about one plan. ``loaded`` is None when the plan itself has faults, ``preflight`` when they are more
+    than missing values of the environment."""
 
     path: Path
     loaded: LoadedPlan | None = None
@@ -59,8 +60,7 @@ def check(
         for fault in error.faults:
             checked.add(fault)
         base = folder or (source.absolute().parent if isinstance(source, Path) else Path.cwd())
-        for fault in _dataset_faults(source, base, environment):
-            checked.add(fault)
+        _check_the_rest(checked, source, overrides, environment, base)
         return checked
     checked.preflight = report = check_plan(checked.loaded, environment)
     checked.faults += report.faults
@@ -70,19 +70,38 @@ def check(
     return checked
 
 
+def _check_the_rest(
+    checked: Checked,
+    source: Path | Mapping[str, Any],
+    overrides: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+) -> None:
+    """What else can be said of a plan with faults: everything when only values of the environment are missing, else
+    what is wrong with its datasets."""
+    from tui_eval.engine.preflight import check_plan
+    from tui_eval.spec.loading import load_plan
+
+    try:
+        loaded = load_plan(source, overrides=overrides, environment=environment, folder=folder, check_environment=False)
+    except SpecError:
+        for fault in _dataset_faults(source, folder, environment):
+            checked.add(fault)
+        return
+    checked.preflight = report = check_plan(loaded, environment)
+    known = {(fault.message, fault.path) for fault in (*checked.faults, *checked.warnings)}
+    for fault in (*report.warnings, *report.faults):
+        if (fault.message, fault.path) not in known:
+            checked.add(fault)
+
+
 def _check_that_something_runs(checked: Checked, report: Preflight) -> None:
     """No case at all is a fault; no case for one of several requests is a warning."""
     for entry in report.requests:
         if entry.survey is not None and not entry.survey.selected:
-            checked.add(
-                Fault(
-                    f"0 of {entry.survey.count} cases selected: nothing to run",
-                    file=str(checked.path),
-                    path=f"requests.{entry.request.name}.dataset",
-                    hint="look at the dataset and its sample",
-                    warning=report.tasks > 0,
-                )
-            )
+            message = f"0 of {entry.survey.count} cases selected: nothing to run"
+            place = entry.request.locate(("dataset",))
+            checked.add(place.fault(message, "look at the dataset and its sample", warning=report.tasks > 0))
 
 
 def _dataset_faults(source: Path | Mapping[str, Any], folder: Path, environment: Mapping[str, str]) -> Iterator[Fault]:

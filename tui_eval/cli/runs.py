@@ -98,6 +98,7 @@ def overview_json(overview: RunOverview) -> dict[str, Any]:
 
 
 def _print(found: list[RunOverview]) -> None:
+    from tui_eval.analysis.summary import state_text
     from tui_eval.store.liveness import state_now
 
     rows = []
@@ -108,7 +109,7 @@ def _print(found: list[RunOverview]) -> None:
             [
                 one_line(run.run_id),
                 one_line(run.name, 32),
-                painted(state_now(run).value, "1" if run.state.live else "0"),
+                painted(state_text(state_now(run), counters), "1" if run.state.live else "0"),
                 local_time(run.created_at),
                 duration(took(run)),
                 f"{counters.finished}/{counters.total}",

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from tui_eval.analysis.statistics import Mean, Rate
-from tui_eval.analysis.summary import Summary, Tally, total_of
+from tui_eval.analysis.summary import Summary, Tally, decided_text, state_text, total_of
 from tui_eval.cli.history import duration, local_time, took
 from tui_eval.cli.terminal import one_line, out, out_table, outcome_word, painted, safe, speaks_utf8
 from tui_eval.domain import Outcome
@@ -58,7 +58,7 @@ def summarise_run(stored: History, run: RunRecord) -> list[RequestSummary]:
 def print_summary(stored: History, run: RunRecord, *, only: str | None = None) -> None:
     """Print what a run came to: its head, a line a request, what the evaluators say, failures grouped."""
     requests = [one for one in summarise_run(stored, run) if only is None or one.request.name == only]
-    print_head(run)
+    print_head(run, total_of(one.request.counters for one in requests))
     out()
     _print_requests(requests)
     _print_evaluators(requests)
@@ -66,13 +66,14 @@ def print_summary(stored: History, run: RunRecord, *, only: str | None = None) -
     _print_failures(stored, run, requests)
 
 
-def print_head(run: RunRecord) -> None:
-    state = state_now(run)
-    out(f"{painted(one_line(run.run_id), '1')}  {one_line(run.name)}  {state.value}")
+def print_head(run: RunRecord, counters: Counters) -> None:
+    state = state_text(state_now(run), counters)
+    out(f"{painted(one_line(run.run_id), '1')}  {one_line(run.name)}  {state}")
     started = f"started {local_time(run.started_at)}" if run.started_at else f"made {local_time(run.created_at)}"
     ended = f", took {duration(took(run))}" if run.finished_at else ""
     parent = f", takes up {one_line(run.parent_run_id)}" if run.parent_run_id else ""
     out(f"  {started}{ended}{parent}")
+    out(f"  passed {decided_text(counters)}")
     if run.plan_path:
         out(f"  plan {one_line(run.plan_path)}")
     if run.tags:

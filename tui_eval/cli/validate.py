@@ -74,17 +74,15 @@ def _tell_about(checked: Checked) -> None:
         tell(f"warning: {warning}")
     plan = safe(str(checked.path))
     if not checked.valid:
-        count = len(checked.faults)
-        tell(f"{plan}: {count} fault{'' if count == 1 else 's'}")
+        tell(f"{plan}: {_counted(len(checked.faults), 'fault')}")
         return
     report = checked.preflight
     assert report is not None
-    requests = len(report.requests)
     calls = sum(request.attempts_at_most for request in report.requests)
     mark = "✓" if speaks_utf8() else "ok:"
     out(
-        f"{mark} {plan}: {requests} request{'' if requests == 1 else 's'}, {report.tasks} tasks, "
-        f"at most {calls} calls of the agent"
+        f"{mark} {plan}: {_counted(len(report.requests), 'request')}, {_counted(report.tasks, 'task')}, "
+        f"at most {_counted(calls, 'call')} of the agent"
     )
     out_table(
         ["  request", "solution", "cases", "tasks", "calls to"],
@@ -100,6 +98,10 @@ def _tell_about(checked: Checked) -> None:
         ],
         right=(2, 3),
     )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _as_json(checked: Checked) -> dict[str, Any]:

@@ -71,13 +71,9 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
         found = surveyed[key]
         if found is not None:
             entry.source, entry.survey = found
-            _check_columns(loaded, request, entry.survey, report)
+            _check_columns(request, entry.survey, report)
         _check_machine(loaded, request, entry, environment, report)
     return report
-
-
-def _place(loaded: LoadedPlan) -> str:
-    return str(loaded.path) if loaded.path else ""
 
 
 def _survey(
@@ -95,18 +91,17 @@ def _survey(
     return source, survey
 
 
-def _check_columns(loaded: LoadedPlan, request: LoadedRequest, survey: Survey, report: Preflight) -> None:
+def _check_columns(request: LoadedRequest, survey: Survey, report: Preflight) -> None:
     from tui_eval.evaluators.variables import check_mapping
 
     if not survey.selected:
         return
     for fault in request.template.check(survey.columns, survey.partial_columns):
         report.add(fault)
-    for evaluator in request.evaluators:
+    for index, evaluator in enumerate(request.evaluators):
         mapping = getattr(evaluator.options, "variable_mapping", {})
         for message in check_mapping(mapping, survey.columns, survey.partial_columns):
-            path = f"requests.{request.name}.evaluators.{evaluator.name}.variable_mapping"
-            report.add(Fault(message, file=_place(loaded), path=path))
+            report.add(request.locate(("evaluators", index, "variable_mapping")).fault(message))
 
 
 def _check_machine(
@@ -124,8 +119,6 @@ def _check_machine(
     from tui_eval.spec.evaluator_options import CommandEvaluatorOptions, JudgeOptions, PythonEvaluatorOptions
     from tui_eval.spec.solution_options import ChatOptions, CommandOptions, HttpOptions, PythonOptions
 
-    place = _place(loaded)
-    path = f"requests.{request.name}.solution"
     solution = request.solution
     hosts: list[str] = []
     commands: list[str] = []
@@ -134,29 +127,30 @@ def _check_machine(
         hosts.append(host_of(solution.url if isinstance(solution, HttpOptions) else solution.base_url))
     elif isinstance(solution, CommandOptions):
         commands.append(solution.command if solution.command is not None else " ".join(solution.argv or ()))
+        place = request.locate(("solution",))
         for message in check_command(solution, loaded.folder, environment):
-            report.add(Fault(message, file=place, path=path))
+            report.add(place.fault(message))
         if warning := secret_in_argv_warning(solution):
-            report.add(Fault(warning, file=place, path=path, warning=True))
+            report.add(request.locate(("solution", "argv")).fault(warning, warning=True))
     elif isinstance(solution, PythonOptions):
         functions.append(solution.function)
         for message in check_function(solution.function, solution.path, loaded.folder):
-            report.add(Fault(message, file=place, path=path))
-    for evaluator in request.evaluators:
+            report.add(request.locate(("solution", "function")).fault(message))
+    for index, evaluator in enumerate(request.evaluators):
         options = evaluator.options
-        where = f"requests.{request.name}.evaluators.{evaluator.name}"
+        place = request.locate(("evaluators", index))
         for message in check_options(options):
-            report.add(Fault(message, file=place, path=where))
+            report.add(place.fault(message))
         if isinstance(options, JudgeOptions):
             hosts.append(host_of(options.base_url))
         elif isinstance(options, CommandEvaluatorOptions):
             commands.append(" ".join(options.argv))
             for message in check_program(options.argv, options.cwd, options.env, loaded.folder, environment):
-                report.add(Fault(message, file=place, path=where))
+                report.add(place.fault(message))
         elif isinstance(options, PythonEvaluatorOptions):
             functions.append(options.function)
             for message in check_function(options.function, options.path, loaded.folder):
-                report.add(Fault(message, file=place, path=where))
+                report.add(place.fault(message))
     entry.hosts, entry.commands, entry.functions = tuple(hosts), tuple(commands), tuple(functions)
 
 

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from tui_eval.analysis.failures import FailureGroup, add_failure, sorted_groups
 from tui_eval.analysis.statistics import Mean, Rate
-from tui_eval.analysis.summary import Summary, decided_text, total_of
+from tui_eval.analysis.summary import Summary, decided_text, state_text, total_of
 from tui_eval.domain import Outcome
 from tui_eval.reports.tallies import RequestTallies
 from tui_eval.reports.view import TaskView
@@ -81,7 +81,7 @@ def cell(text: str, length: int = TEXT_LENGTH) -> str:
 
 def _head(run: RunRecord, requests: list[RequestRecord]) -> list[str]:
     totals = total_of(request.counters for request in requests)
-    lines = [f"# {cell(run.name)}", "", f"- Run {code(run.run_id)}: **{run.state.value.replace('_', ' ')}**"]
+    lines = [f"# {cell(run.name)}", "", f"- Run {code(run.run_id)}: **{state_text(run.state, totals)}**"]
     if run.parent_run_id:
         lines.append(f"- {run.origin.capitalize()} of {code(run.parent_run_id)}")
     times = [

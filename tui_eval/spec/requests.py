@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -59,6 +59,8 @@ class LoadedRequest:
     execution: Execution
     tags: tuple[str, ...]
     template: RequestTemplate
+    locate: Callable[[Path], Place]
+    """Where a path of the request (``("solution", "argv", 0)``), or the nearest part of it, was typed."""
 
     def __repr__(self) -> str:  # the options may hold typed credentials
         return f"LoadedRequest(name={self.name!r}, position={self.position}, solution_type={self.solution_type!r})"
@@ -90,8 +92,13 @@ class RequestReader:
             return None
         kind, options, template, written = solution
         name, tags = head
+
+        def locate(path: Path) -> Place:
+            place = node.find(path)[1]
+            return replace(place, path=(*self.findings.name_path(node.place.path), *path))
+
         loaded = LoadedRequest(
-            name, position, dataset, kind, options, tuple(evaluators), execution, tuple(tags), template
+            name, position, dataset, kind, options, tuple(evaluators), execution, tuple(tags), template, locate
         )
         given = {
             "name": name,
