@@ -483,10 +483,30 @@ def test_names_that_would_share_a_folder_are_refused(name: str, message: str) ->
     assert message in messages(plan)
 
 
+def test_an_empty_extractor_means_the_whole_answer_and_an_empty_condition_is_a_fault() -> None:
+    plan = data()
+    plan["requests"][0]["solution"] = {
+        "type": "http",
+        "url": "http://h/",
+        "output_extractor": "",
+        "chunk_extractor": " ",
+    }
+    assert load_plan(plan).requests[0].solution.output_extractor == ""
+    plan["requests"][0]["solution"]["end_marker"] = {"field": ""}
+    assert "not a JMESPath expression" in messages(plan)
+
+
 # References and credentials.
 
 
-@pytest.mark.parametrize(("environment", "state"), [({}, "is not set"), ({"SUPPORT_TOKEN": ""}, "is set but empty")])
+@pytest.mark.parametrize(
+    ("environment", "state"),
+    [
+        ({}, "is not set"),
+        ({"SUPPORT_TOKEN": ""}, "is set but empty"),
+        ({"SUPPORT_TOKEN": " \t"}, "is set but holds only white space"),
+    ],
+)
 def test_an_unset_or_empty_variable_names_itself_and_the_field(
     write: Write, environment: dict[str, str], state: str
 ) -> None:

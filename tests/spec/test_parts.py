@@ -110,6 +110,8 @@ def test_references_are_what_the_rule_says_and_nothing_else() -> None:
     assert malformed("$${A:-b} ${A}") is None
     with pytest.raises(SpecError, match="`A` is set but empty"):
         resolve("${A}", {"A": ""})
+    with pytest.raises(SpecError, match="`A` is set but holds only white space"):
+        resolve("${A}", {"A": " \n"})
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,12 @@ class TemplateMark:
     """``{{ … }}`` and ``${NAME}`` in the field's strings, at any depth, are rendered for each case."""
 
 
+@dataclass(frozen=True, slots=True)
 class ExpressionMark:
-    """A JMESPath expression (for a map: its keys are), compiled when the plan is loaded."""
+    """A JMESPath expression (for a map: its keys are), compiled when the plan is loaded. Where ``may_be_empty``, an
+    empty text means the same as none."""
+
+    may_be_empty: bool = False
 
 
 class PatternMark:
@@ -53,6 +57,7 @@ class VerbatimMark:
 
 Template = TemplateMark()
 Expression = ExpressionMark()
+OptionalExpression = ExpressionMark(may_be_empty=True)
 Pattern = PatternMark()
 Schema = SchemaMark()
 Address = AddressMark()

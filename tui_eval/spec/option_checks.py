@@ -34,7 +34,7 @@ from tui_eval.spec.marks import (
 )
 from tui_eval.spec.nearest import suggestion
 from tui_eval.spec.nodes import Node, Path, Place
-from tui_eval.spec.references import REFERENCE, find_references, is_template, malformed, missing
+from tui_eval.spec.references import REFERENCE, find_references, is_missing, is_template, malformed, missing
 from tui_eval.spec.scalars import surprise
 
 _MAPPED = re.compile(r"experiment_input|experiment_output|dataset\..+", re.DOTALL)
@@ -62,7 +62,8 @@ def _language_faults(mark: Any, node: Node, place: Place) -> Iterator[tuple[Plac
     checked: list[tuple[Place, str | None]] = []
     check, entry_check = _CHECKS.get(type(mark)), _ENTRY_CHECKS.get(type(mark))
     if check is not None:
-        checked = [(where, check(text)) for where, text in _texts(node, place)]
+        needless = isinstance(mark, ExpressionMark) and mark.may_be_empty
+        checked = [(where, check(text)) for where, text in _texts(node, place) if text.strip() or not needless]
     elif entry_check is not None and node.is_map:
         checked = [
             (node.keys.get(name, node.place), entry_check(name, str(child.value))) for name, child in node.value.items()
@@ -150,7 +151,7 @@ def _check_references(
     names = find_references(text, template=template)
     if environment is not None:
         for name in sorted(names):
-            if not environment.get(name):
+            if is_missing(name, environment):
                 fault = missing(name, environment)
                 findings.add(place, fault.message, fault.hint)
     inside = {match[1] for match in REFERENCE.finditer(text) if match[1]} - names

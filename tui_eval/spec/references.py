@@ -2,7 +2,7 @@
 
 * ``$${NAME}`` is the literal text ``${NAME}``; ``$${`` is ``${`` whatever follows.
 * Inside ``{{ … }}`` and ``{% … %}`` it is not special, and never in data.
-* Unset and empty are errors: nothing is ever sent with a hole in it.
+* Unset, empty and blank are errors: nothing is ever sent with a hole in it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,27 @@ def replace_references(text: str, value_of: Callable[[str], str]) -> str:
 def resolve(text: str, environment: Mapping[str, str]) -> str:
     """``text`` with the values of its references. For options that are not templates.
 
-    Raises :class:`SpecError` naming a variable that is unset or empty.
+    Raises :class:`SpecError` naming a variable that is unset, empty or blank.
     """
 
     def value_of(name: str) -> str:
-        value = environment.get(name)
-        if not value:
+        if is_missing(name, environment):
             raise SpecError([missing(name, environment)])
-        return value
+        return environment[name]
 
     return replace_references(text, value_of)
 
 
+def is_missing(name: str, environment: Mapping[str, str]) -> bool:
+    """True for a variable that is unset, or has nothing but white space in it."""
+    return not environment.get(name, "").strip()
+
+
 def missing(name: str, environment: Mapping[str, str]) -> Fault:
-    """The fault of a variable that is unset or empty."""
-    state = "is set but empty" if name in environment else "is not set"
+    """The fault of a variable that :func:`is_missing`."""
+    state = "is not set"
+    if name in environment:
+        state = "is set but holds only white space" if environment[name] else "is set but empty"
     return Fault(
         f"the environment variable `{name}` {state}", hint=f"set it, or write $${{{name}}} for the text ${{{name}}}"
     )

@@ -16,6 +16,7 @@ from tui_eval.spec.marks import (
     Address,
     Expression,
     HeaderEntries,
+    OptionalExpression,
     ProxyAddress,
     Template,
     VariableEntries,
@@ -26,6 +27,7 @@ from tui_eval.spec.model import Strict
 Headers = Annotated[dict[str, str], HeaderEntries]
 Variables = Annotated[dict[str, str], VariableEntries]
 ExpressionText = Annotated[str, Expression]
+ExtractorText = Annotated[str, OptionalExpression]
 ProxyText = Annotated[str, ProxyAddress]
 TemplateText = Annotated[str, Template]
 TemplateMap = Annotated[dict[str, Any], Template]
@@ -70,11 +72,11 @@ class HttpOptions(Strict):
     form: TemplateMap | None = Field(None, description="Sent as application/x-www-form-urlencoded.")
     text: TemplateText | None = Field(None, description="Sent as it is (text/plain unless a header says otherwise).")
     response: Literal["auto", "json", "text", "sse"] = Field("auto", description="`auto` goes by the content type.")
-    output_extractor: ExpressionText | None = Field(None, description="JMESPath to the output in a JSON body.")
-    chunk_extractor: ExpressionText | None = Field(
+    output_extractor: ExtractorText | None = Field(None, description="JMESPath to the output in a JSON body.")
+    chunk_extractor: ExtractorText | None = Field(
         None, description="JMESPath to the text in each event's JSON; joined in order."
     )
-    usage_extractor: ExpressionText | None = Field(
+    usage_extractor: ExtractorText | None = Field(
         None, description="JMESPath to an object with token counts, body or event."
     )
     end_marker: str | EndMarker | None = Field(None, description="A stream without it is incomplete. Text: event data.")
@@ -143,7 +145,7 @@ class CommandOptions(Strict):
     env: Annotated[Variables, Template] = Field(default_factory=dict, description="Added to our own environment.")
     cwd: TemplateText | None = Field(None, description="Default: the plan's folder.")
     output: Literal["stdout", "json", "stderr"] = Field("stdout", description="`json`: stdout is one JSON value.")
-    output_extractor: ExpressionText | None = Field(None, description="JMESPath to the output, with `output: json`.")
+    output_extractor: ExtractorText | None = Field(None, description="JMESPath to the output, with `output: json`.")
     allow_null: bool = False
     strip_terminal_codes: bool = Field(True, description="Evaluators see the output without escape sequences.")
     drain_seconds: float = Field(0.5, ge=0, le=60, description="Wait for pipes held open after the program ended.")
