@@ -32,6 +32,7 @@ VERBS = {
     "resume": Verb("tui_eval.cli.run:resume", "Finish a run that was interrupted."),
     "cancel": Verb("tui_eval.cli.run:cancel", "Ask a live run to stop."),
     "export": Verb("tui_eval.cli.export:export", "Write a run as JSON, JSON lines, CSV or Markdown."),
+    "compare": Verb("tui_eval.cli.compare:compare", "Compare two runs: what became better, what became worse."),
     "schema": Verb("tui_eval.cli.schema:schema", "Print the JSON Schema of plan files, for editors."),
     "doctor": Verb("tui_eval.cli.doctor:doctor", "Check this installation, the terminal and the history."),
 }

@@ -30,9 +30,9 @@ def write_csv(stream: TextIO, run: RunRecord, requests: list[RequestRecord], tas
     names = evaluator_names(run, [request.name for request in requests])
     writer = csv.writer(stream, lineterminator="\r\n")
     columns = [f"{part}.{name}" for name in names for part in ("score", "passed", "reason")]
-    writer.writerow([_cell(column) for column in (*FIRST, *columns, *LAST)])
+    writer.writerow([cell(column) for column in (*FIRST, *columns, *LAST)])
     for view in tasks:
-        writer.writerow([_cell(value) for value in _row(view, run.run_id, names)])
+        writer.writerow([cell(value) for value in _row(view, run.run_id, names)])
 
 
 def _row(view: TaskView, run_id: str, names: list[str]) -> list[Any]:
@@ -65,7 +65,8 @@ def _reason(score: Score) -> str:
     return f"error: {score.error}" if score.error else score.reason
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """One value as a cell: nothing in it can be run by a spreadsheet, command a terminal or be no text."""
     if value is None:
         return ""
     if isinstance(value, bool):

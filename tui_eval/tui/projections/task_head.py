@@ -42,4 +42,5 @@ def facts(view: TaskView, now: float) -> tuple[Cell, ...]:
     tokens = [f"{count:,} {word}" for count, word in ((task.input_tokens, "in"), (task.output_tokens, "out")) if count]
     parts.append(f"tokens {' '.join(tokens)}" if tokens else "")
     parts.append(f"cost {money(task.cost)}" if task.cost else "")
+    parts.append(f"run {view.run.run_id}")
     return (Cell("  ".join(part for part in parts if part), "muted"),)

@@ -52,9 +52,9 @@ def _task(view: TaskView, raw: bool) -> Iterator[Part]:
     if view.scores:
         yield from _heading("Scores")
         for score in view.scores:
-            yield from _score_line(score)
-    if view.attempts:
+            yield from score_line(score)
         yield "\n", ""
+    if view.attempts:
         yield from _heading("Attempts")
         for attempt in view.attempts:
             yield from _attempt_line(view, attempt)
@@ -104,7 +104,7 @@ def _scores(view: TaskView, raw: bool) -> Iterator[Part]:
     if not view.scores:
         yield "No evaluator has judged this task.", "muted"
     for score in view.scores:
-        yield from _score_line(score, whole=True)
+        yield from score_line(score, whole=True)
         for name, value in score.detail.items():
             title = "the judge's reply, as it came" if name == "reply" else name
             yield f"\n  {title}\n", "label"
@@ -260,7 +260,8 @@ def _read_by(expectation: Expectation) -> str:
     return f"{expectation.source}, read by {', '.join(expectation.evaluators)}"
 
 
-def _score_line(score: Score, whole: bool = False) -> Iterator[Part]:
+def score_line(score: Score, whole: bool = False) -> Iterator[Part]:
+    """A verdict with its name, value and reason, on one line; ``whole``: the reason in full below."""
     outcome = {True: Outcome.PASSED, False: Outcome.FAILED, None: Outcome.UNSCORED}[score.passed]
     word = "informative" if score.passed is None and not score.error else outcome_text(outcome)
     yield word.ljust(_LABEL), outcome.value

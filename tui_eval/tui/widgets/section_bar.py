@@ -10,6 +10,7 @@ from textual.app import RenderResult
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
+from textual.style import Style
 
 from tui_eval.tui.widgets.panels import PanelTabs
 
@@ -29,28 +30,33 @@ class SectionBar(PanelTabs):
 
     def render(self) -> RenderResult:
         here, other = self.get_visual_style("panel-tabs--here"), self.get_visual_style("panel-tabs--other")
-        parts = []
-        for place, label in enumerate(self._labels()):
-            parts += [("  " if place else "", other), (label, here if place == self.current else other)]
+        gap, shown = self._labels()
+        parts: list[str | tuple[str, Style]] = []
+        for place, label in enumerate(shown):
+            key, _, name = label.partition(" ")
+            parts.append(" " * gap if place else "")
+            parts += [(label, here)] if place == self.current else [key, (f" {name}" if name else "", other)]
         return Content.assemble(*parts)
 
     def on_click(self, event: events.Click) -> None:
+        gap, shown = self._labels()
         x = event.x - 1
-        for place, label in enumerate(self._labels()):
-            x -= cell_len(label) + 2
+        for place, label in enumerate(shown):
+            x -= cell_len(label) + gap
             if x < 0:
                 self.post_message(self.Chosen(place))
                 return
 
-    def _labels(self) -> list[str]:
+    def _labels(self) -> tuple[int, list[str]]:
         return labels(self.titles, self.notes or ("",) * len(self.titles), self.current, self.size.width)
 
 
-def labels(titles: Sequence[str], notes: Sequence[str], at: int, width: int) -> list[str]:
-    """``3 Output``: with notes where they fit into ``width`` cells, else without, else the name of the open one only."""
+def labels(titles: Sequence[str], notes: Sequence[str], at: int, width: int) -> tuple[int, list[str]]:
+    """``(blanks between two, labels)``: with notes where they fit into ``width`` cells, else without, else closer
+    together, else the name of the open one only."""
     plain = [f"{place} {title}" for place, title in enumerate(titles, 1)]
     full = [f"{label} {note}".rstrip() for label, note in zip(plain, notes, strict=True)]
-    for candidate in (full, plain):
-        if sum(cell_len(label) + 2 for label in candidate) - 2 <= width:
-            return candidate
-    return [label if place == at else str(place + 1) for place, label in enumerate(plain)]
+    for gap, candidate in ((2, full), (2, plain), (1, plain)):
+        if sum(cell_len(label) + gap for label in candidate) - gap <= width:
+            return gap, candidate
+    return 2, [label if place == at else str(place + 1) for place, label in enumerate(plain)]
