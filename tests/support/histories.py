@@ -156,7 +156,7 @@ async def write_run(
             for record in records:
                 await writer.set_request_state(record.id, RequestState.COMPLETED, finished_at=run.created_at + 90)
             await writer.set_run_state(run.id, end, finished_at=run.created_at + 90)
-        await writer.heartbeat(run.id)
+        writer.heartbeat(run.id)
         await writer.flush()
     return run
 
@@ -204,9 +204,9 @@ def many_runs(path: Path, count: int) -> None:
         connection.execute("COMMIT")
 
 
-def many_tasks(path: Path, count: int, *, state: RunState = RunState.COMPLETED) -> RunRecord:
+async def many_tasks(path: Path, count: int, *, state: RunState = RunState.COMPLETED) -> RunRecord:
     """A run with ``count`` finished tasks in one request, by SQL: every tenth failed, every hundredth an error."""
-    run = asyncio.run(write_run(path, run_record("large"), requests=("prod",), outcomes=(), end=state))
+    run = await write_run(path, run_record("large"), requests=("prod",), outcomes=(), end=state)
     with closing(open_for_writing(path)) as connection:
         connection.execute("BEGIN")
         (request,) = connection.execute("SELECT id FROM requests WHERE run = ?", (run.id,)).fetchone()

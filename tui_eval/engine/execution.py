@@ -12,21 +12,22 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.engine.data import Progress, TaskDescription, TaskResult
 from tui_eval.engine.executor import LocalExecutor
+from tui_eval.engine.obeying import Parts, asked, obey
 from tui_eval.engine.orchestration import Feed, Orchestration
 from tui_eval.engine.prepare import PreparedRequest, prepare_request
 from tui_eval.engine.slots import Slots
 from tui_eval.engine.starting import Start, started
 from tui_eval.engine.task import Surroundings
+from tui_eval.errors import HistoryError
 from tui_eval.reports.results_dir import ResultsDir
-from tui_eval.store.liveness import HEARTBEAT_SECONDS
-from tui_eval.store.records import Activity, Command, LogLine, RequestRecord, RequestState, RunRecord, RunState
+from tui_eval.store.records import Activity, LogLine, RequestRecord, RequestState, RunRecord, RunState
 
 if TYPE_CHECKING:
     from tui_eval.jobs import Job
@@ -131,6 +132,7 @@ class Execution:
             timeout=plan.runtime.timeout_seconds,
             grace=plan.runtime.cleanup_grace_seconds,
         )
+        self._parts = Parts(self._orchestration, self._slots, self._history, self._set_concurrency)
 
     def write_results_to(self, folder: Path, redact: Callable[[Any], Any]) -> None:
         """Also write every finished task below ``folder`` (see ``reports.results_dir``), secrets replaced."""
@@ -153,8 +155,7 @@ class Execution:
             raise
         finally:
             attending.cancel()
-            with suppress(asyncio.CancelledError):
-                await attending
+            await asyncio.wait({attending})
         run.state, run.finished_at = state, time.time()
         self._writer.activity(run.id, [])
         self._count()
@@ -267,18 +268,20 @@ class Execution:
     # What viewers see and ask
 
     async def _attend(self) -> None:
-        """Every tick: say what is going on, obey commands; now and then a heartbeat."""
-        beat = 0.0
+        """Every tick: say what is going on, and obey commands."""
+        trouble = ""
         while True:
             self._count()
             self._writer.activity(
                 self.run_record.id, [_activity(key, progress) for key, progress in self._orchestration.in_flight()]
             )
-            if time.monotonic() - beat >= HEARTBEAT_SECONDS:
-                beat = time.monotonic()
-                await self._writer.heartbeat(self.run_record.id)
-            for command in await self._writer.commands(self.run_record.id):
-                await self._writer.answer(command.id, self._obey(command))
+            self._show_state()
+            try:
+                await self._obey_commands()
+            except HistoryError as error:  # the run goes on; what cannot be written is the writer's to tell
+                if str(error) != trouble:
+                    trouble = str(error)
+                    self.log("warning", f"commands cannot be read: {error}", "")
             self._tell(self._listener.tick, self.run_record, list(self._requests.values()))
             await asyncio.sleep(TICK_SECONDS)
 
@@ -288,43 +291,30 @@ class Execution:
             self._writer.in_flight(feed.key, running, waiting)
             self._requests[feed.key].counters = self._writer.counters(feed.key)
 
-    def _obey(self, command: Command) -> str:
-        """Do what a viewer asks and say what was done."""
-        who = command.given_by or "a viewer"
-        arguments = command.arguments
-        match command.kind:
-            case "cancel_run":
-                self._orchestration.cancel_run(f"cancelled by {who}", drain=bool(arguments.get("drain")))
-                said = "cancelling the run"
-            case "cancel_request":
-                name = str(arguments.get("request", ""))
-                done = self._orchestration.cancel_request(
-                    name, f"cancelled by {who}", drain=bool(arguments.get("drain"))
-                )
-                said = f"cancelling request {name}" if done else f"no live request is called {name}"
-            case "cancel_task":
-                done = self._orchestration.cancel_task(int(arguments.get("task", 0)), f"cancelled by {who}")
-                said = "cancelling the task" if done else "the task is not in flight"
-            case "pause" | "resume":
-                self._slots.paused = command.kind == "pause"
-                said = "paused" if self._slots.paused else "running"
-                self._writer.run_state_changed(
-                    self.run_record.id, RunState.PAUSED if self._slots.paused else RunState.RUNNING
-                )
-            case "set_concurrency":
-                said = self._set_concurrency(arguments.get("value"))
-            case _:
-                said = f"unknown command {command.kind}"
-        self.log("info", f"{who}: {command.kind} {arguments}: {said}", "")
-        return said
+    async def _obey_commands(self) -> None:
+        """Carry out what viewers have asked for since the last time; each command is answered and logged."""
+        for command in await self._writer.commands(self.run_record.id):
+            said = obey(command, self._parts)
+            self.log("info", f"{command.given_by or 'a viewer'}: {asked(command)}: {said}", "")
+            self._show_state()
+            await self._writer.answer(command.id, said)
 
-    def _set_concurrency(self, value: Any) -> str:
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
-            return f"task_concurrency is a whole number from 1 to 4096, not {value!r}"
+    def _show_state(self) -> None:
+        """Say what the run is doing as a whole, when that has changed."""
+        run = self.run_record
+        state = RunState.RUNNING
+        if self._orchestration.ending:
+            state = RunState.STOPPING
+        elif self._slots.paused:
+            state = RunState.PAUSED
+        if state is not run.state:
+            run.state = state
+            self._writer.run_state_changed(run.id, state)
+
+    def _set_concurrency(self, value: int) -> None:
         self._slots.capacity = value
         self.run_record.task_concurrency = value
         self._writer.concurrency_changed(self.run_record.id, value)
-        return f"task_concurrency is {value}"
 
 
 def _activity(key: int, progress: Progress) -> Activity:

@@ -50,7 +50,8 @@ class _End:
 class Feed:
     """One request as the orchestration sees it: where its tasks come from, and its own time limit in seconds.
 
-    ``open`` makes the request ready (and may fail: then this request fails, no other); ``close`` undoes it.
+    ``open`` makes the request ready (and may fail: then this request fails, no other); ``close`` undoes it. ``fed`` is
+    the position of the last task that was taken up, ``unwanted`` has those after it that were cancelled, and why.
     """
 
     key: int
@@ -60,6 +61,8 @@ class Feed:
     close: Callable[[], Awaitable[None]]
     timeout: float | None = None
     end: _End | None = None
+    fed: int = -1
+    unwanted: dict[int, str] = field(default_factory=dict)
     live: dict[int, _Live] = field(default_factory=dict)
     moved: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -155,6 +158,19 @@ class Orchestration:
                 return True
         return False
 
+    def cancel_queued(self, request: int, task: int, position: int, message: str) -> bool:
+        """Never start a task that still waits for its turn; False when it has been taken up, or its request has ended."""
+        for feed in self._feeds:
+            if feed.key == request and feed.end is None and position > feed.fed:
+                feed.unwanted[task] = message
+                return True
+        return False
+
+    @property
+    def ending(self) -> bool:
+        """Whether the whole was asked to end: it is stopped, cancelled, or out of time."""
+        return self._stopping or self._state is not None
+
     def in_flight(self) -> list[tuple[int, Progress]]:
         """Key and progress of every task that is doing something (not those that wait for their first slot)."""
         return [
@@ -218,6 +234,7 @@ class Orchestration:
                         await feed.moved.wait()
                     if self._closed(feed):
                         return
+                    feed.fed = task.position
                     self._start(group, feed, task)
 
     def _closed(self, feed: Feed) -> bool:
@@ -225,6 +242,11 @@ class Orchestration:
 
     def _start(self, group: asyncio.TaskGroup, feed: Feed, task: TaskDescription) -> None:
         live = _Live(begin(task, self._wall))
+        if (reason := feed.unwanted.pop(task.task, None)) is not None:
+            result = live.progress.result
+            result.outcome, result.message, result.finished_at = Outcome.CANCELLED, reason, self._wall()
+            self._observer.task_finished(task, result)
+            return
         feed.live[task.task] = live
         live.handle = group.create_task(self._run_one(feed, task, live))
         live.handle.add_done_callback(lambda handle: self._ended(feed, task, live, handle))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from tui_eval.engine.preflight import Preflight, check_plan
 from tui_eval.engine.stored_plan import load_stored_plan
 from tui_eval.errors import NothingToRun, SpecError, UsageError
 from tui_eval.spec.loading import load_plan
-from tui_eval.store.liveness import this_runner
+from tui_eval.store.liveness import HEARTBEAT_SECONDS, this_runner
 from tui_eval.store.reader import History
 from tui_eval.store.records import RunState
 from tui_eval.store.writer import HistoryWriter
@@ -114,8 +115,18 @@ async def _history(
 ) -> AsyncIterator[tuple[HistoryWriter, History]]:
     path = Path(job.history)
     writer = await HistoryWriter.open(path, secrets=loaded.secrets.redact_value, on_trouble=trouble)
+    beating = asyncio.create_task(_beat(writer))
     try:
         with History(path) as history:
             yield writer, history
     finally:
+        beating.cancel()
+        await asyncio.wait({beating})
         await writer.aclose()
+
+
+async def _beat(writer: HistoryWriter) -> None:
+    """Say now and then that we are alive, from the first task that is planned to the last summary."""
+    while True:
+        await asyncio.sleep(HEARTBEAT_SECONDS)
+        writer.heartbeat()

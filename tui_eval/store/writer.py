@@ -250,7 +250,7 @@ class HistoryWriter:
         self._change_request(request, state=state.value, **self._columns(changes))
         await self.flush()
 
-    async def heartbeat(self, run: int, at: float | None = None) -> None:
+    def heartbeat(self, at: float | None = None) -> None:
         """Say that the runner is alive (seconds since the epoch, default now). Written with the next batch."""
         self._loop.pending.run_changes["heartbeat_at"] = time.time() if at is None else at
         self._loop.something()
