@@ -159,13 +159,13 @@ def _of_request(request: Mapping[str, Any], folder: str, plan: str) -> Iterator[
     if set(dataset) - {"path", "sample"}:
         called = Path(dataset["path"]).stem if "path" in dataset else str(request["name"])
         what = f"{len(dataset['cases'])} cases" if "cases" in dataset else str(dataset["path"])
-        yield Choice("dataset", called, dataset, str(dataset.get("format", "")), f"{what} as in {plan}")
+        yield Choice("dataset", called, dataset, str(dataset.get("format", "")), f"{plan}: {what}")
     solution = rebased(request["solution"], request["solution"]["type"], folder)
-    yield Choice("solution", str(request["name"]), solution, solution["type"], f"{_remark(solution)} in {plan}")
+    yield Choice("solution", str(request["name"]), solution, solution["type"], f"{plan}: {_remark(solution)}")
     for evaluator in request.get("evaluators", ()):
         section = rebased(evaluator, evaluator["id"], folder)
         score = str(section.get("name") or section["id"])
-        yield Choice("evaluator", score, section, section["id"], f"{section['id']} in {plan}", score)
+        yield Choice("evaluator", score, section, section["id"], f"{plan}: {section['id']}", score)
 
 
 def _remark(section: Mapping[str, Any]) -> str:

@@ -39,7 +39,7 @@ REQUESTS = (
     Column("cases", "cases", 9, priority=6, right=True),
     Column("tasks", "tasks", 6, priority=8, right=True),
     Column("calls", "calls≤", 6, priority=9, right=True),
-    Column("about", "about", 10, priority=5, right=True),
+    Column("about", "about", 10, priority=3, right=True),
     Column("to", "calls to", 14, weight=3, priority=7),
 )
 NOTES = (Column("kind", "", 11, priority=9), Column("text", "what to know before the start", 24, weight=1, priority=10))
@@ -47,9 +47,7 @@ NOTES = (Column("kind", "", 11, priority=9), Column("text", "what to know before
 
 def plan_rows(plans: Iterable[Found], last: Mapping[str, RunOverview], workspace: Path, now: datetime) -> list[Row]:
     """The plans of the workspace with their last runs (by the file's path), below the row to compose one."""
-    rows = [
-        Row(BUILD, (Cell("+ compose a plan", "accent"), Cell("datasets x solutions x evaluators", "muted"), "", "", ""))
-    ]
+    rows = [Row(BUILD, (Cell("+ compose a plan", "accent"), Cell("from parts", "muted"), "", "", ""))]
     for found in plans:
         overview = last.get(str(found.path))
         shown = relative(found.path, workspace)
@@ -159,7 +157,10 @@ def notes(
     found += [Note("change", f"set {text}", text) for text in draft.typed]
     if verdict is not None:
         found += _callees(verdict, values)
-    found += [Note("variable", f"{name} was typed for this launch; enter changes it", name) for name in sorted(typed)]
+    found += [
+        Note("variable", f"{name} was typed for this launch: a re-run or resume will need it again", name)
+        for name in sorted(typed)
+    ]
     known = [name for name in references if environment.get(name) and name not in typed]
     return found + [Note("variable", f"{name} comes from the environment", name) for name in known]
 
@@ -296,19 +297,21 @@ def estimate(
     return max(bounds)
 
 
-def headline(verdict: Verdict | None, missing: int, problem: str = "") -> tuple[str, str]:
+def headline(verdict: Verdict | None, found: Sequence[Note], problem: str = "") -> tuple[str, str]:
     """The first line of the pre-flight page, and its style."""
     if problem:
         return f"✗ {problem}", "failed"
     if verdict is None:
         return "▸ checking the plan and its datasets…", "running"
-    if missing or verdict.faults:
-        faults = len(verdict.faults)
-        parts = [plural(missing, "variable") + " missing"] if missing else []
-        parts += [plural(faults, "fault")] if faults and not (missing and faults <= missing) else []
-        return f"✗ cannot start: {', '.join(parts)}", "failed"
+    counts = [(sum(note.kind == kind for note in found), word) for kind, word in _STOPPING.items()]
+    stopping = [plural(count, *word) for count, word in counts if count]
+    if stopping:
+        return f"✗ cannot start: {', '.join(stopping)}", "failed"
     warnings = f", {plural(len(verdict.warnings), 'warning')}" if verdict.warnings else ""
-    return f"✓ ready to start{warnings}", "passed"
+    return f"✓ ready to start{warnings}: press r", "passed"
+
+
+_STOPPING = {"missing": ("missing variable",), "fault": ("fault",)}
 
 
 def totals(verdict: Verdict | None, seconds: float | None, limits: Limits) -> str:

@@ -61,7 +61,7 @@ class BuildScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._name = "composed"
+        self._plan_name = "composed"
         self._choices: dict[tuple[str, str], Choice] = {}
         self._reading = True
 
@@ -76,7 +76,7 @@ class BuildScreen(BaseScreen):
 
     @property
     def crumb(self) -> str:
-        return f"compose: {self._name}"
+        return f"compose: {self._plan_name}"
 
     def on_mount(self) -> None:
         self._table("dataset").focus()
@@ -123,7 +123,7 @@ class BuildScreen(BaseScreen):
         return [(key, choice) for key, choice in self._choices.items() if choice.of == kind]
 
     def _marked(self, kind: PartKind) -> list[Choice]:
-        return [self._choices[key] for key in self._table(kind).marks if key in self._choices]  # type: ignore[index]
+        return [self._choices[key] for key in self._table(kind).marks if key in self._choices]
 
     def _show(self) -> None:
         for kind in KINDS:
@@ -168,7 +168,7 @@ class BuildScreen(BaseScreen):
 
     def _here(self) -> Choice | None:
         key = self._table(self._focused_kind()).cursor_key
-        return self._choices.get(key) if key is not None else None  # type: ignore[call-overload,no-any-return]
+        return self._choices.get(key) if key is not None else None  # type: ignore[call-overload]
 
     @on(LineTable.Selected)
     def _entered(self, event: LineTable.Selected) -> None:
@@ -275,9 +275,9 @@ class BuildScreen(BaseScreen):
 
     @work(group="ask", exclusive=True)
     async def action_name(self) -> None:
-        name = await self.app.push_screen_wait(Prompt("Name of the plan", self._name, check=_no_name))
+        name = await self.app.push_screen_wait(Prompt("Name of the plan", self._plan_name, check=_no_name))
         if name is not None:
-            self._name = name.strip()
+            self._plan_name = name.strip()
             self.show_place()
 
     def action_go_on(self) -> None:
@@ -287,7 +287,7 @@ class BuildScreen(BaseScreen):
             return
         from tui_eval.tui.screens.launch_review import ReviewScreen
 
-        self.app.push_screen(ReviewScreen(Draft(self.tui.workspace, plan=composed(self._name, chosen))))
+        self.app.push_screen(ReviewScreen(Draft(self.tui.workspace, plan=composed(self._plan_name, chosen))))
 
 
 def _row(key: Hashable, choice: Choice) -> Row:

@@ -127,7 +127,7 @@ class ReviewScreen(BaseScreen):
             table = self.query_one("#requests", LineTable)
             table.set_empty("The requests are known when the plan has no faults.")
             table.show(rows)
-        text, style = shown.headline(verdict, len(self._missing()), self._problem)
+        text, style = shown.headline(verdict, self._notes, self._problem)
         head = self.query_one("#verdict", Static)
         head.update(content(text))
         head.set_classes(f"-{style}")

@@ -51,14 +51,14 @@ class FieldRow(Vertical):
     DEFAULT_CSS = """
     FieldRow { height: auto; }
     FieldRow > Horizontal { height: auto; }
-    FieldRow .label { width: 20; height: 1; color: $muted; text-style: $muted-style; padding-right: 1; }
+    FieldRow .label { width: 30; height: 1; color: $muted; text-style: $muted-style; padding-right: 1; }
     FieldRow.-set .label { color: $foreground; text-style: none; }
     FieldRow.-here .label { color: $primary; text-style: bold; }
     FieldRow.-inner .label { padding-left: 2; }
-    FieldRow > .wrong { display: none; height: auto; padding-left: 20; color: $error; }
+    FieldRow > .wrong { display: none; height: auto; padding-left: 30; color: $error; }
     FieldRow.-wrong > .wrong { display: block; }
     FieldRow > .group { height: 1; color: $foreground; text-style: bold; }
-    FieldRow.-narrow .label { width: 15; }
+    FieldRow.-narrow .label { width: 20; }
     FieldRow.-narrow > .wrong { padding-left: 2; }
     """
 
