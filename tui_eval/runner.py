@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -52,6 +53,8 @@ def start_detached(job: Job, *, timeout: float = 600.0, environment: Mapping[str
             cwd="/",
             env={**os.environ, **(environment or {}), "PYTHONPATH": _import_path()},
         )
+    # Whoever stays (the screens) must not keep an ended runner as a zombie, which looks alive.
+    threading.Thread(target=child.wait, name=f"runner-{child.pid}", daemon=True).start()
     assert child.stdin is not None
     assert child.stdout is not None
     with child.stdin as stdin:
