@@ -20,6 +20,7 @@ from tui_eval.display import safe
 from tui_eval.tui import keys, routes, theming
 from tui_eval.tui import settings as settings_file
 from tui_eval.tui.ascii_lines import AsciiLines
+from tui_eval.tui.dataset_shelf import DatasetShelf
 from tui_eval.tui.plan_reading import PlanShelf
 from tui_eval.tui.polling import HistoryAccess, HistoryTrouble
 from tui_eval.tui.settings import Settings
@@ -67,6 +68,7 @@ class TuiEvalApp(App[int]):
         self.chosen_samples: dict[Path, dict[str, Any]] = {}
         """Samples chosen on the datasets screen, by the file's absolute path: mappings as `dataset.sample` of a plan."""
         self.plan_shelf = PlanShelf()
+        self.dataset_shelf = DatasetShelf()
         self.theme_titles: dict[str, str] = {}
         self._problems = list(problems)
         self._first_run = run_id

@@ -4,6 +4,7 @@ from tui_eval.tui.keys import Key
 
 TITLE = "Plans"
 WITH = ("everywhere", "table")
+INSTEAD = ("app.launch",)
 KEYS = (
     Key(
         "plans.edit", "e", "edit", "edit", "Open the file in $VISUAL or $EDITOR; it is validated again on return", True

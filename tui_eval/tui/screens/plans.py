@@ -25,8 +25,8 @@ from tui_eval.tui.last_runs import LastRuns
 from tui_eval.tui.plan_reading import KINDS, CheckedPlan, PlanShelf, find, read_source, stamp_of
 from tui_eval.tui.projections import plans as rows
 from tui_eval.tui.projections.plans import PlanItem
-from tui_eval.tui.screens.base import BaseScreen
-from tui_eval.tui.text import content, line, plural
+from tui_eval.tui.screens.browse import BrowseScreen
+from tui_eval.tui.text import content, plural
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.panels import Panel, PanelTabs
@@ -34,10 +34,9 @@ from tui_eval.tui.widgets.row_source import BuiltSource
 from tui_eval.tui.widgets.source_view import SourceView
 
 if TYPE_CHECKING:
-    from tui_eval.spec.workspace import Found, Workspace
+    from tui_eval.spec.workspace import Found
     from tui_eval.store.run_queries import RunOverview
 
-_NAMES = ("plans", "requests", "faults", "file")
 _LOOK_SECONDS = 2.0
 """How often the plan under the cursor is looked at for changes made elsewhere (an editor in another window)."""
 
@@ -50,26 +49,16 @@ class RunsOfPlans(Message):
         self.found = found
 
 
-class PlansScreen(BaseScreen):
+class PlansScreen(BrowseScreen):
     """The plans, and of the one under the cursor its requests, its faults and its file."""
 
-    DEFAULT_CSS = (
-        """
-    PlansScreen #p-plans { height: 2fr; min-height: 5; }
-    PlansScreen #p-plans PanelHeading { display: none; }
-    PlansScreen #below { height: 3fr; }
+    DEFAULT_CSS = """
     PlansScreen #fault { height: auto; max-height: 6; padding: 0 2; border-top: solid $edge; }
     PlansScreen #fault.-none { display: none; }
-    PlansScreen.-short #below, PlansScreen.-short #p-plans { display: none; height: 1fr; }
-    PlansScreen.-short.-on-plans #p-plans { display: block; }
-    PlansScreen.-short.-on-requests #below, PlansScreen.-short.-on-faults #below, PlansScreen.-short.-on-file #below
-        { display: block; }
     """
-        + "\n".join(f"PlansScreen #p-{name} {{ display: none; }}" for name in _NAMES[1:])
-        + "\n".join(f"PlansScreen.-detail-{name} #p-{name} {{ display: block; }}" for name in _NAMES[1:])
-    )
     BINDINGS: ClassVar = keys.bindings("plans")
-    PANELS = tuple(f"#{name}" for name in _NAMES)
+    NAMES = ("plans", "requests", "faults", "file")
+    STICKY = frozenset(("file",))
     HELP = (
         "Every plan, AgentCompass orchestration and evalset of the workspace. 1 plans, 2 requests, 3 faults, 4 the "
         "file. Enter on a plan goes to its requests or faults, on a request shows all of it, on a fault goes to its "
@@ -82,8 +71,6 @@ class PlansScreen(BaseScreen):
         self._last: dict[str, RunOverview] = {}
         self._reals: dict[Path, str] = {}
         self._runs = LastRuns()
-        self._words: tuple[str, ...] = ()
-        self._chosen_detail = ""
         self._shown: CheckedPlan | None = None
         self._in_view: tuple[Path, object, list[Fault]] | None = None
         self._wanted: Path | None = None
@@ -93,7 +80,7 @@ class PlansScreen(BaseScreen):
         yield FilterBar("words of the name, the path or the kind")
         yield PanelTabs()
         plans = LineTable(rows.PLANS, id="plans", marking=False, empty="Looking through the workspace…")
-        yield Panel("Plans", plans, id="p-plans")
+        yield Vertical(Panel("Plans", plans, id="p-plans"), id="above")
         requests = LineTable(rows.REQUESTS, id="requests", marking=False, empty="No request could be read.")
         faults = LineTable(rows.FAULTS, id="faults", marking=False, empty="No faults.")
         yield Vertical(
@@ -104,17 +91,13 @@ class PlansScreen(BaseScreen):
         )
 
     def on_mount(self) -> None:
-        self.add_class("-on-plans", "-detail-requests")
-        self.table("plans").focus()
+        self.focus_panel(1)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
         self._look_through()
         self.watch_history(self._runs, RunsOfPlans)
         self.set_interval(_LOOK_SECONDS, self._look_at_current)
-
-    def table(self, name: str) -> LineTable:
-        return self.query_one(f"#{name}", LineTable)
 
     @property
     def shelf(self) -> PlanShelf:
@@ -130,29 +113,22 @@ class PlansScreen(BaseScreen):
         workspace = await away(partial(find, self.tui.workspace))
         self._found = [each for each in workspace.found if each.kind in KINDS]
         self._reals = {each.path: os.path.realpath(each.path) for each in self._found}
-        self._tell_bounds(workspace)
-        self._show()
+        self.tell_bounds(workspace)
+        self.show_files()
         for done, each in enumerate(list(self._found)):
             self._busy = f"checking {done + 1} of {len(self._found)}"
             before = self.shelf.known(each.path)
             checked = await away(partial(self.shelf.check, each.path, again=again))
             if checked is not before:
-                self._show()
+                self.show_files()
         self._busy = ""
-        self._show()
-
-    def _tell_bounds(self, workspace: Workspace) -> None:
-        notes = list(workspace.cut)
-        if workspace.unreadable:
-            notes.append(f"{plural(len(workspace.unreadable), 'place')} cannot be read: {workspace.unreadable[0]}")
-        for note in notes:
-            self.notify(note, title="The workspace was not seen in full", severity="warning", timeout=8)
+        self.show_files()
 
     @work(group="check", exclusive=True)
     async def _check(self, path: Path, *, tell: bool = True) -> None:
         """Validate one plan now."""
         checked = await away(partial(self.shelf.check, path, again=True))
-        self._show()
+        self.show_files()
         if tell:
             word = rows.validity(self._found_at(path), checked).text if self._found_at(path) else "gone"
             self.notify(f"{path.name}: {word}")
@@ -169,7 +145,7 @@ class PlansScreen(BaseScreen):
     def _runs_read(self, event: RunsOfPlans) -> None:
         if event.found != self._last:
             self._last = event.found
-            self._show()
+            self.show_files()
 
     def ask_again(self) -> None:
         """ctrl+r: the folder, every plan and the history anew."""
@@ -179,26 +155,20 @@ class PlansScreen(BaseScreen):
 
     # -- showing --
 
-    @property
-    def path(self) -> Path | None:
-        """The plan under the cursor."""
-        key = self.table("plans").cursor_key
-        return key if isinstance(key, Path) else None
-
     def _found_at(self, path: Path) -> Found:
         return next(each for each in self._found if each.path == path)
 
     def _item(self, found: Found) -> PlanItem:
         return PlanItem(found, self.shelf.known(found.path), self._last.get(self._reals[found.path]))
 
-    def _show(self) -> None:
+    def show_files(self) -> None:
         table = self.table("plans")
         folder = self.tui.workspace
-        chosen = [each for each in self._found if rows.matches(each, self._words, folder)]
+        chosen = [each for each in self._found if rows.matches(each, self.words, folder)]
         items = rows.ordered(map(self._item, chosen), table.sort_column, table.descending, folder)
         if self._busy == "looking":
             table.set_empty("Looking through the workspace…")
-        elif self._words:
+        elif self.words:
             table.set_empty("No plan matches.\nChange the filter with /, or clear it with esc.")
         else:
             table.set_empty(f"No plans in {folder}.\nPress n to make one from a sample; the workspace is set with ,")
@@ -210,7 +180,7 @@ class PlansScreen(BaseScreen):
             self._wanted = None
         self.query_one(FilterBar).tell(f"{len(chosen):,} of {len(self._found):,}")
         self._tell()
-        self._show_detail()
+        self.show_detail()
 
     def _tell(self) -> None:
         known = (self.shelf.known(each.path) for each in self._found)
@@ -220,7 +190,7 @@ class PlansScreen(BaseScreen):
 
     # -- the plan under the cursor --
 
-    def _show_detail(self) -> None:
+    def show_detail(self) -> None:
         path = self.path
         checked = self.shelf.known(path) if path is not None else None
         if checked is not self._shown:
@@ -238,7 +208,7 @@ class PlansScreen(BaseScreen):
             self._say_why_empty(checked)
             self._show_fault()
         self._show_titles()
-        self._show_panel()
+        self.show_panel()
 
     def _say_why_empty(self, checked: CheckedPlan | None) -> None:
         read = "No plan is chosen." if self.path is None else "Checking…"
@@ -253,29 +223,15 @@ class PlansScreen(BaseScreen):
         """What stops a launch, then what does not."""
         return [] if self._shown is None else [*self._shown.faults, *self._shown.warnings]
 
-    @property
-    def _detail(self) -> str:
-        """The panel below: the chosen one, else faults where there are some."""
-        if self._chosen_detail:
-            return self._chosen_detail
+    def best_detail(self) -> str:
         return "faults" if self._shown is not None and self._shown.faults else "requests"
 
     def _show_titles(self) -> None:
-        name = self.path.name if self.path is not None else ""
         requests, faults = self.table("requests").source.count(), len(self._all_faults)
-        titles = (f"Plans {len(self._found)}", f"Requests {requests}", f"Faults {faults}", "File")
-        self.query_one(PanelTabs).titles = titles
-        for panel, title in zip(_NAMES[1:], titles[1:], strict=True):
-            self.query_one(f"#p-{panel}", Panel).set_title(line(f"{title} · {name}" if name else title, 100))
+        self.set_titles((f"Plans {len(self._found)}", f"Requests {requests}", f"Faults {faults}", "File"))
 
-    def _show_panel(self) -> None:
-        """The right panel below, and on a short screen only the one with the focus."""
-        focused = next((place for place, name in enumerate(_NAMES) if self.focused is self.query_one(f"#{name}")), 0)
-        self.query_one(PanelTabs).current = focused
-        for place, name in enumerate(_NAMES):
-            self.set_class(place == focused, f"-on-{name}")
-            self.set_class(self._detail == name, f"-detail-{name}")
-        if self._detail == "file":
+    def detail_shown(self, name: str) -> None:
+        if name == "file":
             self._show_file()
 
     @work(group="file", exclusive=True)
@@ -297,12 +253,6 @@ class PlansScreen(BaseScreen):
         if at:
             view.point_at(at)
 
-    @on(LineTable.Highlighted, "#plans")
-    def _moved(self) -> None:
-        if self._chosen_detail != "file":
-            self._chosen_detail = ""
-        self._show_detail()
-
     @on(LineTable.Highlighted, "#faults")
     def _fault_moved(self) -> None:
         self._show_fault()
@@ -313,14 +263,6 @@ class PlansScreen(BaseScreen):
         below = self.query_one("#fault", Static)
         below.set_class(key is None, "-none")
         below.update(content("" if key is None else rows.fault_text(self._all_faults[int(str(key))])))
-
-    @on(LineTable.Sorted, "#plans")
-    def _sorted(self) -> None:
-        self._show()
-
-    @on(LineTable.Selected, "#plans")
-    def _go_in(self) -> None:
-        self.focus_panel(_NAMES.index(self._detail) + 1)
 
     @on(LineTable.Selected, "#requests")
     def _open_request(self, event: LineTable.Selected) -> None:
@@ -335,40 +277,8 @@ class PlansScreen(BaseScreen):
     def _go_to_fault(self, event: LineTable.Selected) -> None:
         fault = self._all_faults[int(str(event.key))]
         path = Path(fault.file) if fault.file else self.path
-        self.focus_panel(_NAMES.index("file") + 1)
+        self.focus_panel(self.NAMES.index("file") + 1)
         self._show_file(path, fault.line)
-
-    def on_descendant_focus(self) -> None:
-        self.call_later(self._show_panel)
-
-    def focus_panel(self, number: int) -> None:
-        if 1 < number <= len(_NAMES):
-            self._chosen_detail = _NAMES[number - 1]
-            for name in _NAMES:
-                self.set_class(self._detail == name, f"-detail-{name}")
-        if number <= len(_NAMES):
-            self.query_one(self.PANELS[number - 1]).focus()
-
-    def give_back(self) -> bool:
-        """esc: from a panel below to the plans, then the filter, then away."""
-        if any(self.focused is self.query_one(panel) for panel in self.PANELS[1:]):
-            self.table("plans").focus()
-            return True
-        return self.query_one(FilterBar).close()
-
-    # -- filter --
-
-    def action_filter(self) -> None:
-        self.query_one(FilterBar).open()
-
-    @on(FilterBar.Changed)
-    def _filter_changed(self, event: FilterBar.Changed) -> None:
-        self._words = tuple(event.text.split())
-        self._show()
-
-    @on(FilterBar.Left)
-    def _filter_left(self) -> None:
-        self.table("plans").focus()
 
     # -- what one does with a plan --
 
@@ -409,7 +319,7 @@ class PlansScreen(BaseScreen):
             self._busy = ""
             self._tell()
         self.shelf.put(checked)
-        self._show()
+        self.show_files()
         self.notify(f"{path.name} with its datasets: {rows.validity(self._found_at(path), checked).text}")
 
     @work(group="change", exclusive=True)

@@ -1,0 +1,147 @@
+"""Datasets of a workspace: what is in them, counted and looked through. For threads, and stoppable in the middle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.datasets.files import CHUNK_BYTES, InputFile, open_input
+from tui_eval.datasets.limits import limits_from
+from tui_eval.datasets.rows import BEGIN, Item, Place, Reading
+from tui_eval.datasets.source import DatasetSource, open_dataset
+from tui_eval.errors import DatasetError, Fault
+from tui_eval.spec.model import Dataset
+from tui_eval.tui.dataset_shelf import DatasetFacts
+from tui_eval.tui.plan_reading import PlanShelf, Stamp, stamp_of
+
+if TYPE_CHECKING:
+    from tui_eval.datasets.survey import Survey
+    from tui_eval.spec.workspace import Found
+
+FIRST_ROWS = 50
+"""Cases whose columns are listed before the whole file was looked through."""
+_HOW_IT_IS_READ = ("format", "id", "encoding", "records", "delimiter", "json_columns", "skip_bad_lines")
+_LONGEST_LINE = 64 * 1024
+_DOCUMENTS = (".json", ".yaml", ".yml")
+
+Watcher = Callable[[int], None]
+"""Called with the bytes that were just read (0: another record); raises Stopped to end the pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFile(InputFile):
+    """An input file that tells each piece that is read from it."""
+
+    watcher: Watcher = lambda read: None
+
+    def chunks(self, start: int = 0, size: int = CHUNK_BYTES) -> Iterator[bytes]:
+        for chunk in InputFile.chunks(self, start, size):
+            self.watcher(len(chunk))
+            yield chunk
+
+
+class WatchedSource(DatasetSource):
+    """A dataset whose passes tell how far they are, and end where the watcher says so."""
+
+    def __init__(self, source: DatasetSource, watcher: Watcher) -> None:
+        assert source.path is not None
+        file = open_input(source.path, source.name)
+        watched = WatchedFile(file.path, file.name, file.size, file.stamp, watcher)
+        super().__init__(source.spec, watched, source.format, limits_from(os.environ))
+        self._watcher = watcher
+
+    def items(self, reading: Reading, start: Place = BEGIN) -> Iterator[Item]:
+        for item in super().items(reading, start):
+            self._watcher(0)
+            yield item
+
+
+def watched(path: Path, settings: Mapping[str, Any], watcher: Watcher) -> WatchedSource:
+    """The dataset at ``path``, read with ``settings``. Raises DatasetError."""
+    spec = Dataset.model_validate({**settings, "path": str(path).replace("${", "$${")})
+    return WatchedSource(open_dataset(spec, path.parent), watcher)
+
+
+def describe(path: Path, settings: Mapping[str, Any], settings_of: str, watcher: Watcher) -> DatasetFacts:
+    """Format, size and columns of the first cases. A document whose list stands under ``cases`` is found out."""
+    stamp = stamp_of(path)
+    tries: list[Mapping[str, Any]] = [settings]
+    if "records" not in settings and path.suffix.lower() in _DOCUMENTS:
+        tries.append({**settings, "records": "cases"})
+    trouble: tuple[Fault, ...] = ()
+    for how in tries:
+        try:
+            return _described(path, stamp, how, settings_of, watcher)
+        except DatasetError as error:
+            trouble = trouble or error.faults
+    return DatasetFacts(path, stamp, stamp[1] if stamp else 0, "", settings, settings_of, trouble=trouble)
+
+
+def _described(
+    path: Path, stamp: Stamp | None, settings: Mapping[str, Any], settings_of: str, watcher: Watcher
+) -> DatasetFacts:
+    source = watched(path, settings, watcher)
+    try:
+        cases = source.rows(0, FIRST_ROWS)
+    finally:
+        source.close()
+    columns = dict.fromkeys(name for case in cases for name in case.input)
+    return DatasetFacts(
+        path, stamp, source.size, source.format, settings, settings_of, tuple(columns), source.id_column
+    )
+
+
+def settings_from_plans(plans: list[Found], shelf: PlanShelf) -> dict[str, tuple[dict[str, Any], str]]:
+    """How the plans of the workspace read each dataset: by its real path the settings, and the plan's file name.
+
+    The first plan that has any settings for a file counts.
+    """
+    found: dict[str, tuple[dict[str, Any], str]] = {}
+    for plan in plans:
+        for request in shelf.check(plan.path).requests:
+            dataset = request.data.get("dataset")
+            if not isinstance(dataset, Mapping) or not isinstance(dataset.get("path"), str):
+                continue
+            settings = {
+                name: dataset[name]
+                for name in _HOW_IT_IS_READ
+                if dataset.get(name) not in (None, Dataset.model_fields[name].get_default(call_default_factory=True))
+            }
+            if settings and _valid(settings):
+                place = os.path.realpath(plan.path.parent / dataset["path"])
+                found.setdefault(place, (settings, plan.path.name))
+    return found
+
+
+def _valid(settings: Mapping[str, Any]) -> bool:
+    from pydantic import ValidationError
+
+    try:
+        Dataset.model_validate({**settings, "path": "x"})
+    except ValidationError:
+        return False
+    return True
+
+
+def survey(path: Path, settings: Mapping[str, Any], sample: Mapping[str, Any], watcher: Watcher) -> Survey:
+    """One whole look at the file and at what the sample takes of it. Raises DatasetError when it cannot be opened."""
+    return watched(path, {**settings, "sample": dict(sample)}, watcher).scan()
+
+
+def line_of(path: Path, number: int) -> str:
+    """A line of a text file, from 1, at most 64 kB of it; "" where there is none. What is not UTF-8 is U+FFFD."""
+    try:
+        with open(path, "rb") as stream:
+            for here in range(1, number + 1):
+                line = stream.readline(_LONGEST_LINE)
+                beginning = line
+                while line and not line.endswith(b"\n"):
+                    line = stream.readline(_LONGEST_LINE)
+                if here == number:
+                    return beginning.decode("utf-8", "replace").rstrip("\r\n")
+    except OSError:
+        return ""
+    return ""

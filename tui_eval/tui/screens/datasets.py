@@ -1,0 +1,480 @@
+"""Datasets: the files of cases in the workspace, their rows at any size, their problems, and samples of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on, work
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui_eval.errors import DatasetError, Fault
+from tui_eval.tui import keys
+from tui_eval.tui.background import Stopped, away
+from tui_eval.tui.dataset_rows import Progress, RowsReader
+from tui_eval.tui.dataset_shelf import DatasetFacts, DatasetShelf
+from tui_eval.tui.plan_reading import find
+from tui_eval.tui.projections import datasets as rows
+from tui_eval.tui.projections.datasets import DatasetItem
+from tui_eval.tui.projections.plans import fault_text, matches, relative
+from tui_eval.tui.screens.browse import BrowseScreen
+from tui_eval.tui.text import content, plural
+from tui_eval.tui.widgets.cells import Row
+from tui_eval.tui.widgets.filter_bar import FilterBar
+from tui_eval.tui.widgets.line_table import LineTable
+from tui_eval.tui.widgets.numbered_source import NumberedSource
+from tui_eval.tui.widgets.panels import Panel, PanelTabs
+from tui_eval.tui.widgets.row_source import PAGE, BuiltSource
+from tui_eval.tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from tui_eval.domain import Case
+    from tui_eval.spec.workspace import Found
+
+CHECKED_AT_ONCE = 4_000_000
+"""Bytes of a file that is looked through as soon as the cursor comes to it; larger ones wait for ``c``."""
+MOST_IDS = 5_000
+"""Marked rows that become ids of a sample; more are better named by ``where`` or ``limit``."""
+LARGE_CASE = 64_000
+"""Bytes of a case, on average, from which on only a few are in memory together."""
+_SHOW_SECONDS = 0.25
+_REST_SECONDS = 0.25
+
+
+class DatasetsScreen(BrowseScreen):
+    """The datasets, and of the one under the cursor its rows, its problems and the sample that is chosen."""
+
+    DEFAULT_CSS = """
+    DatasetsScreen #problem { height: auto; max-height: 6; padding: 0 2; border-top: solid $edge; }
+    DatasetsScreen #problem.-none { display: none; }
+    """
+    BINDINGS: ClassVar = keys.bindings("datasets")
+    NAMES = ("datasets", "rows", "problems", "sample")
+    STICKY = frozenset(("problems", "sample"))
+    HELP = (
+        "Every dataset of the workspace. 1 datasets, 2 rows, 3 problems, 4 the sample. Enter on a row shows all of the "
+        "case; space marks rows, t makes a sample of them or by limit, seed and where. It is kept for Launch, and y "
+        "copies it for a plan."
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[Found] = []
+        self._plan_settings: dict[str, tuple[dict[str, Any], str]] = {}
+        self._busy = ""
+        self._doing: dict[tuple[Path, str], Progress] = {}
+        self._walked = 0
+        self._end: int | None = None
+        self._sample_text = ""
+        self._told: Sequence[Fault] = ()
+        self._drawn: tuple[object, ...] = ()
+        self._reader: RowsReader | None = None
+        self._rows_of: DatasetFacts | None = None
+        self._rows_progress: Progress | None = None
+        self._source = NumberedSource(0, self._want)
+
+    def body(self) -> Iterable[Widget]:
+        yield FilterBar("words of the path")
+        yield PanelTabs()
+        files = LineTable(rows.DATASETS, id="datasets", marking=False, empty="Looking through the workspace…")
+        yield Vertical(Panel("Datasets", files, id="p-datasets"), id="above")
+        problems = LineTable(rows.PROBLEMS, id="problems", marking=False)
+        yield Vertical(
+            Panel("Rows", LineTable((), self._source, id="rows", empty="No rows."), id="p-rows"),
+            Panel("Problems", problems, Static("", id="problem", markup=False), id="p-problems"),
+            Panel("Sample", TextView(id="sample", empty="No dataset is chosen."), id="p-sample"),
+            id="below",
+        )
+
+    def on_mount(self) -> None:
+        self.focus_panel(1)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._look_through()
+        self.set_interval(_SHOW_SECONDS, self._show_progress)
+
+    def on_unmount(self) -> None:
+        for progress in self._doing.values():
+            progress.stopped.set()
+        if self._rows_progress is not None:
+            self._rows_progress.stopped.set()
+
+    @property
+    def shelf(self) -> DatasetShelf:
+        return self.tui.dataset_shelf
+
+    @property
+    def facts(self) -> DatasetFacts | None:
+        """What is known about the file under the cursor."""
+        return self.shelf.facts.get(self.path) if self.path is not None else None
+
+    # -- the workspace --
+
+    @work(group="look", exclusive=True)
+    async def _look_through(self, again: bool = False) -> None:
+        """Find the files, learn from the plans how they are read, then describe and count one after the other."""
+        from tui_eval.tui import dataset_reading as reading
+
+        self._busy = "looking"
+        self._tell()
+        workspace = await away(partial(find, self.tui.workspace))
+        self._found = workspace.of_kind("dataset")
+        self.tell_bounds(workspace)
+        self.show_files()
+        plans = workspace.of_kind("plan")
+        self._plan_settings = await away(partial(reading.settings_from_plans, plans, self.tui.plan_shelf))
+        self._busy = ""
+        for each in self._found:
+            if again or await away(partial(self.shelf.forget_changed, each.path)):
+                self.shelf.forget(each.path)
+        while (path := self._next_uncounted()) is not None:
+            await self._describe_and_count(path)
+        self._tell()
+
+    def _next_uncounted(self) -> Path | None:
+        """The file under the cursor first, then the others in their order."""
+        paths = [path for path in (self.path, *(each.path for each in self._found)) if path is not None]
+        return next((path for path in paths if path not in self.shelf.counts), None)
+
+    async def _describe_and_count(self, path: Path) -> None:
+        from tui_eval.tui import dataset_reading as reading
+
+        nothing: tuple[dict[str, Any], str] = ({}, "")
+        settings, plan = self._plan_settings.get(str(await away(path.resolve)), nothing)
+        progress = self._doing[path, "counting"] = Progress(self._bytes_of(path))
+        try:
+            facts = await away(partial(reading.describe, path, settings, plan, progress))
+            self.shelf.facts[path] = facts
+            self.show_files()
+            progress.read = 0
+            how = partial(reading.watched, path, facts.settings, progress)
+            count: int | str = "" if facts.trouble else await away(lambda: how().count())
+            self.shelf.counts[path] = count or (facts.trouble[0].message if facts.trouble else 0)
+        except DatasetError as error:
+            self.shelf.counts[path] = error.faults[0].message
+        except Stopped:
+            self.shelf.counts[path] = "counting was stopped; r reads it again"
+        finally:
+            progress.stopped.set()
+            self._doing.pop((path, "counting"), None)
+        self.show_files()
+
+    def _bytes_of(self, path: Path) -> int:
+        return next((each.size for each in self._found if each.path == path), 0)
+
+    def ask_again(self) -> None:
+        """ctrl+r: the folder and every file anew."""
+        super().ask_again()
+        self._look_through(again=True)
+
+    # -- showing --
+
+    def _item(self, found: Found) -> DatasetItem:
+        path, shelf = found.path, self.shelf
+        doing = [
+            f"{what} {progress.percent}%" if progress.size > CHECKED_AT_ONCE else what
+            for (of, what), progress in self._doing.items()
+            if of == path
+        ]
+        sample = self.tui.chosen_samples.get(path, {})
+        return DatasetItem(
+            found, shelf.facts.get(path), shelf.counts.get(path), shelf.surveys.get(path), sample, ", ".join(doing)
+        )
+
+    def show_files(self) -> None:
+        table, folder = self.files, self.tui.workspace
+        chosen = [each for each in self._found if matches(each, self.words, folder)]
+        items = rows.ordered(map(self._item, chosen), table.sort_column, table.descending)
+        if self._busy:
+            table.set_empty("Looking through the workspace…")
+        elif self.words:
+            table.set_empty("No dataset matches.\nChange the filter with /, or clear it with esc.")
+        else:
+            kinds = "JSON lines, JSON, CSV, TSV, YAML, Parquet"
+            table.set_empty(f"No datasets in {folder}.\nPut a file there ({kinds}), or set the workspace with ,")
+        table.set_source(BuiltSource(items, lambda item: item.found.path, lambda item: rows.dataset_row(item, folder)))
+        self.query_one(FilterBar).tell(f"{len(chosen):,} of {len(self._found):,}")
+        self._tell()
+        self.show_detail()
+
+    def _tell(self) -> None:
+        doing = ", ".join(f"{what} {path.name}" for path, what in self._doing)
+        walked = f"passing row {self._walked:,}" if self._walked else ""
+        marks = len(self.table("rows").marks)
+        parts = [self._busy, doing, walked, f"{marks} marked" if marks else "", plural(len(self._found), "dataset")]
+        self.show_place(", ".join(part for part in parts if part))
+
+    def _show_progress(self) -> None:
+        """While something is being read, its share moves on; otherwise nothing is drawn."""
+        now = (self._walked, *((key, progress.percent) for key, progress in self._doing.items()))
+        if now != self._drawn and self.is_current:
+            self._drawn = now
+            self.show_files()
+
+    def show_detail(self) -> None:
+        facts = self.facts
+        found = next((each for each in self._found if each.path == self.path), None)
+        if facts is not self._rows_of:
+            self._show_rows_of(facts)
+        self._set_row_count()
+        survey = self.shelf.surveys.get(self.path) if self.path is not None else None
+        told = self._told = rows.problems(facts, survey)
+        problems = self.table("problems")
+        problems.show([rows.problem_row(place, each) for place, each in enumerate(told)])
+        self._show_problem()
+        if survey is not None:
+            problems.set_empty("No problems.")
+        else:
+            problems.set_empty("Not looked through yet.\nPress c to look for problems.")
+        text = "" if found is None else rows.sample_text(self._item(found), self.tui.workspace)
+        if text != self._sample_text:
+            self._sample_text = text
+            self.query_one("#sample", TextView).set_text(text, keep_place=True)
+        sample = bool(self.tui.chosen_samples.get(self.path)) if self.path is not None else False
+        count = self.shelf.counts.get(self.path) if self.path is not None else None
+        shown = f"Rows {count:,}" if isinstance(count, int) else "Rows"
+        self.set_titles(
+            (f"Datasets {len(self._found)}", shown, f"Problems {len(told)}", "Sample ●" if sample else "Sample")
+        )
+        self.show_panel()
+
+    def best_detail(self) -> str:
+        return "problems" if self.facts is not None and self.facts.trouble else "rows"
+
+    # -- rows --
+
+    def _show_rows_of(self, facts: DatasetFacts | None) -> None:
+        """Another dataset: its columns, no rows yet, and someone who reads them."""
+        self._rows_of, self._end, self._walked = facts, None, 0
+        if self._rows_progress is not None:
+            self._rows_progress.stopped.set()
+        self._reader = self._rows_progress = None
+        table = self.table("rows")
+        table.drop_marks()
+        self._source = NumberedSource(0, self._want)
+        table.set_source(self._source)
+        table.action_first()
+        if facts is None or facts.trouble:
+            table.set_empty("Reading…" if facts is None else "This file cannot be read: see 3, the problems.")
+            return
+        table.set_empty("No rows.")
+        table.set_columns(rows.case_columns(facts))
+        self._serve(facts)
+        self._look_closer(facts.path)
+
+    @work(group="rows", exclusive=True)
+    async def _serve(self, facts: DatasetFacts) -> None:
+        from tui_eval.tui import dataset_reading as reading
+
+        progress = self._rows_progress = Progress(facts.size)
+        try:
+            source = await away(partial(reading.watched, facts.path, facts.settings, progress))
+            count = self.shelf.counts.get(facts.path)
+            large = isinstance(count, int) and count > 0 and facts.size / count > LARGE_CASE
+            build = partial(_row_of, facts)
+            self._reader = RowsReader(source, build, self._arrived, self._passed, at_once=10 if large else 200)
+            self._set_row_count()
+            await self._reader.serve()
+        except DatasetError as error:
+            self.notify(f"{error.faults[0]}. Press r to read it again.", severity="error", timeout=8)
+        except Stopped:
+            return
+        finally:
+            progress.stopped.set()
+
+    def _want(self, page: Sequence[int]) -> None:
+        if self._reader is not None:
+            self._reader.want(page)
+
+    def _passed(self, row: int) -> None:
+        self._walked = row
+
+    def _arrived(self, page: Sequence[int], found: dict[int, Row]) -> None:
+        self._source.arrived(page, found)
+        if len(found) < len(page):
+            self._end = page[0] + len(found)
+        self._set_row_count(page[0] + len(page))
+        self.table("rows").rows_changed()
+
+    def _set_row_count(self, seen: int = 0) -> None:
+        """As many rows as were counted; until then a page more than was seen, and no more than there turned out."""
+        if self._reader is None or self._rows_of is None:
+            return
+        counted = self.shelf.counts.get(self._rows_of.path)
+        total = counted if isinstance(counted, int) else max(len(self._source.keys), seen + PAGE)
+        total = total if self._end is None else min(total, self._end)
+        if total != len(self._source.keys):
+            self._source.set_count(total)
+            self.table("rows").rows_changed()
+
+    @on(LineTable.MarksChanged, "#rows")
+    def _marked(self) -> None:
+        self._tell()
+
+    @on(LineTable.Selected, "#rows")
+    @work(group="open", exclusive=True)
+    async def _open_case(self, event: LineTable.Selected) -> None:
+        from tui_eval.tui.screens.full_text import FullTextScreen
+
+        for case in await self._cases([int(str(event.key))]):
+            text = await away(partial(rows.case_text, case))
+            self.app.push_screen(FullTextScreen(f"case {case.id}", text))
+
+    async def _cases(self, numbers: Iterable[int]) -> list[Case]:
+        if self._reader is None:
+            return []
+        try:
+            return await self._reader.cases(numbers)
+        except (DatasetError, Stopped) as error:
+            self.notify(str(error) or "Reading was stopped.", severity="error", timeout=8)
+            return []
+
+    # -- looking through a file --
+
+    @work(group="closer", exclusive=True)
+    async def _look_closer(self, path: Path) -> None:
+        """A small file is looked through by itself, once the cursor rests on it."""
+        await asyncio.sleep(_REST_SECONDS)
+        if path == self.path and path not in self.shelf.surveys and self._bytes_of(path) <= CHECKED_AT_ONCE:
+            self._survey(path)
+
+    @work(group="survey", exclusive=True)
+    async def _survey(self, path: Path) -> None:
+        from tui_eval.tui import dataset_reading as reading
+
+        facts = self.shelf.facts.get(path)
+        if facts is None or facts.trouble:
+            return
+        progress = self._doing[path, "checking"] = Progress(facts.size)
+        sample = self.tui.chosen_samples.get(path, {})
+        try:
+            found = await away(partial(reading.survey, path, facts.settings, sample, progress))
+        except DatasetError as error:
+            self.notify(str(error), severity="error", timeout=8)
+            return
+        except Stopped:
+            self.notify(f"Stopped looking through {path.name}.")
+            return
+        finally:
+            progress.stopped.set()
+            self._doing.pop((path, "checking"), None)
+            self._tell()
+        self.shelf.surveys[path] = found
+        self.show_files()
+
+    @on(LineTable.Highlighted, "#problems")
+    def _problem_moved(self) -> None:
+        self._show_problem()
+
+    def _show_problem(self) -> None:
+        """The problem under the cursor in full: the list cuts it."""
+        key = self.table("problems").cursor_key
+        place = -1 if key is None else int(str(key))
+        below = self.query_one("#problem", Static)
+        shown = 0 <= place < len(self._told)
+        below.set_class(not shown, "-none")
+        below.update(content(fault_text(self._told[place]) if shown else ""))
+
+    @on(LineTable.Selected, "#problems")
+    @work(group="open", exclusive=True)
+    async def _open_problem(self, event: LineTable.Selected) -> None:
+        from tui_eval.tui.dataset_reading import line_of
+        from tui_eval.tui.screens.full_text import FullTextScreen
+
+        path, place = self.path, int(str(event.key))
+        if path is not None and place < len(self._told):
+            fault = self._told[place]
+            typed = await away(partial(line_of, path, fault.line)) if fault.line else ""
+            self.app.push_screen(FullTextScreen(f"problem in {path.name}", rows.problem_text(fault, typed)))
+
+    def action_check(self) -> None:
+        if self.path is not None:
+            self._survey(self.path)
+
+    def action_stop(self) -> None:
+        """Stop what is being read of the file under the cursor, else whatever is being read."""
+        mine = [progress for (path, _), progress in self._doing.items() if path == self.path]
+        for progress in mine or list(self._doing.values()):
+            progress.stopped.set()
+        if not self._doing:
+            self.notify("Nothing is being counted or looked through.")
+
+    def action_again(self) -> None:
+        if self.path is not None:
+            self.shelf.forget(self.path)
+            self._look_through()
+
+    @work(group="change", exclusive=True)
+    async def action_edit(self) -> None:
+        from tui_eval.tui.editing import edit
+
+        if self.path is not None and await edit(self.tui, self.path):
+            self.action_again()
+
+    # -- the sample --
+
+    @work(group="change", exclusive=True)
+    async def action_sample(self) -> None:
+        """A form for the sample, with the ids of the marked rows in it."""
+        from tui_eval.spec.model import Sample
+        from tui_eval.tui.screens.launch_form import LaunchFormScreen
+
+        path, marks = self.path, self.table("rows").marks
+        if path is None:
+            return
+        if len(marks) > MOST_IDS:
+            self.notify(f"More than {MOST_IDS:,} rows are marked; choose them by where or limit.", severity="warning")
+            return
+        data = dict(self.tui.chosen_samples.get(path, {}))
+        if marks:
+            data["ids"] = [case.id for case in await self._cases(int(str(key)) for key in marks)]
+        title = f"sample of {path.name}"
+        self.app.push_screen(LaunchFormScreen(title, Sample, data, partial(self._chosen, path)))
+
+    def _chosen(self, path: Path, sample: dict[str, Any]) -> None:
+        """Keep the sample for Launch, and look what it takes."""
+        if sample:
+            self.tui.chosen_samples[path] = sample
+        else:
+            self.tui.chosen_samples.pop(path, None)
+        self.shelf.surveys.pop(path, None)
+        self.focus_panel(self.NAMES.index("sample") + 1)
+        self._survey(path)
+        self.show_files()
+
+    def action_all(self) -> None:
+        if self.path is not None:
+            self.table("rows").drop_marks()
+            self._chosen(self.path, {})
+
+    def _section(self) -> str:
+        """The sample as YAML for a plan; "" when there is no dataset."""
+        path, facts = self.path, self.facts
+        if path is None:
+            return ""
+        settings = facts.settings if facts is not None else {}
+        sample = self.tui.chosen_samples.get(path, {})
+        return rows.sample_yaml(relative(path, self.tui.workspace), settings, sample)
+
+    def action_copy(self) -> None:
+        from tui_eval.tui.screens.copying import copy_text
+
+        if text := self._section():
+            copy_text(self.tui, "The dataset with its sample", text)
+
+    @work(group="change", exclusive=True)
+    async def action_write(self) -> None:
+        from tui_eval.tui.screens.copying import write_text
+
+        if text := self._section():
+            await write_text(self.tui, "dataset.yaml", text)
+
+
+def _row_of(facts: DatasetFacts, number: int, case: Case) -> Row:
+    return rows.case_row(number, case, facts)
