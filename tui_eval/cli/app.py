@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass
 
 import click
@@ -20,6 +21,7 @@ class Verb:
 
 
 VERBS = {
+    "open": Verb("tui_eval.cli.opening:open_application", "Open the application (as `tui-eval` alone does)."),
     "demo": Verb("tui_eval.cli.demo:demo", "Run the sample plan against an embedded agent: no network, no key."),
     "validate": Verb("tui_eval.cli.validate:validate", "List every fault of a plan and its datasets; execute nothing."),
     "preview": Verb("tui_eval.cli.preview:preview", "Show exactly what would be sent for a case; send nothing."),
@@ -40,6 +42,7 @@ VERBS = {
 BEGIN = """\
 tui-eval evaluates AI agents. How to begin:
 
+  tui-eval                           in a terminal: the application
   tui-eval demo                      see it work: an embedded agent, no network, no key
   tui-eval demo --copy-samples DIR   plans to start from
   tui-eval validate PLAN             find every fault of a plan before the first call
@@ -92,7 +95,15 @@ def _unknown_verb(name: str) -> str:
 )
 @click.version_option(__version__, "-V", "--version", prog_name="tui-eval", message="%(prog)s %(version)s")
 @click.pass_context
-def command_line(ctx: click.Context) -> None:
-    """Evaluate AI agents: plans, live runs, a history that loses nothing, and re-runs of only what failed."""
+def command_line(ctx: click.Context) -> int:
+    """Evaluate AI agents: plans, live runs, a history that loses nothing, and re-runs of only what failed.
+
+    Without a command it opens the application.
+    """
     if ctx.invoked_subcommand is None:
+        if sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty():
+            from tui_eval.tui.app import main
+
+            return main()
         out(BEGIN, end="")
+    return 0

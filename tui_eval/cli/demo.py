@@ -39,7 +39,7 @@ LONGEST_SECONDS = 600
 @history_option
 @json_option
 def demo(headless: bool, serve: bool, port: int, samples_to: Path | None, history: Path | None, as_json: bool) -> int:
-    """Run the sample plan against an agent that comes with tui_eval.
+    """Run the sample plan against an agent that comes with tui_eval; in a terminal, watch it live in the screens.
 
     The agent listens on 127.0.0.1 only. It is wrong on purpose here and there, fails once, makes one caller wait and
     is slow once: exit status 0 means that all of this was found, as designed.
@@ -48,7 +48,33 @@ def demo(headless: bool, serve: bool, port: int, samples_to: Path | None, histor
         return _copy_samples(samples_to)
     if serve:
         return _serve(port)
-    return _run_quickstart(history, as_json)
+    if headless or as_json or not _can_show_screens():
+        return _run_quickstart(history, as_json)
+    return _watch_live(history)
+
+
+def _can_show_screens() -> bool:
+    from tui_eval.tui.terminal import examine
+
+    return not examine(os.environ, sys.__stdin__, sys.__stdout__, sys.__stderr__, None).refusal
+
+
+def _watch_live(history: Path | None) -> int:
+    """Start the demo beside us and open the application on its run."""
+    from tui_eval.cli.history import place_of
+    from tui_eval.demo.live import start
+    from tui_eval.store.liveness import state_now
+    from tui_eval.store.reader import History
+    from tui_eval.tui.app import main
+
+    place = place_of(history)
+    tell("Starting the embedded agent and the sample plan …")
+    demo = start(place)
+    status = main(place, run_id=demo.run_id)
+    with History(place) as stored:
+        if not state_now(stored.run(demo.run_id)).live:
+            demo.end_agent()
+    return status
 
 
 def _copy_samples(target: Path) -> int:

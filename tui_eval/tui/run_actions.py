@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.errors import TuiEvalError
@@ -74,26 +70,11 @@ async def delete_runs(app: TuiEvalApp, runs: Sequence[RunRecord]) -> AsyncIterat
 
 
 async def start_demo(app: TuiEvalApp) -> None:
-    """Start the demo in a process of its own: its agent and its run live on without the screen."""
-    path = app.history.path
-    await app.history.call(partial(_start_demo, path))
-    app.notify("The demo has been started; its run appears at the top.")
+    """Start the demo and show it live: its agent and its run live on without the screen."""
+    from tui_eval.demo.live import start
 
-
-def _start_demo(history: Path) -> None:
-    log = history.parent / "logs" / "demo.log"
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    package = str(Path(__file__).parent.parent.parent)
-    path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
-    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        subprocess.Popen(
-            [sys.executable, "-m", "tui_eval", "demo", "--headless", "--history", str(history)],
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-            env={**os.environ, "PYTHONPATH": path},
-        )
+    demo = await app.history.call(partial(start, app.history.path))
+    app.open("run", run_id=demo.run_id)
 
 
 def readable_size(size: float) -> str:
