@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -106,6 +107,7 @@ class Watch(Generic[T]):
         self._again = asyncio.Event()
         self._again.set()
         self._troubled = False
+        self._own = _OwnHistory(access.path)
 
     def ask_again(self) -> None:
         """Ask at the next opportunity, whether or not anything was committed (a filter was changed)."""
@@ -113,43 +115,30 @@ class Watch(Generic[T]):
 
     async def run(self) -> None:
         """The loop; ends when it is cancelled."""
-
-        history: History | None = None
         try:
             while True:
                 started = time.monotonic()
                 if self._screen.is_current:
-                    history = await self._once(history)
+                    await self._once()
                 await self._wait(self._pause - (time.monotonic() - started))
         finally:
-            if history is not None:
-                history.close()
+            self._own.close()
 
-    async def _once(self, history: History | None) -> History | None:
+    async def _once(self) -> None:
         asked = self._again.is_set() or time.monotonic() >= self._due
         self._again.clear()
         try:
-            history, found = await self._access.call(lambda: self._look(history, asked))
+            found = await self._access.call(lambda: self._own.look(self._question, asked))
         except TuiEvalError as error:
             self._again.set()
             if not self._troubled:
                 self._troubled = True
                 self._screen.post_message(HistoryTrouble(str(error)))
-            return history
+            return
         self._troubled = False
         if found is not None:
             self._due = time.monotonic() + self._every
             self._screen.post_message(self._answer(found[0]))
-        return history
-
-    def _look(self, history: History | None, asked: bool) -> tuple[History, tuple[T] | None]:
-        """In a thread: the connection of this watch, and the answer in a box, None when nothing has changed."""
-        from tui_eval.store.reader import History
-
-        history = history or History(self._access.path)
-        if history.changed() or asked:
-            return history, (self._question(history),)
-        return history, None
 
     async def _wait(self, seconds: float) -> None:
         """The pause between two looks; ``ask_again`` ends it early, but two looks are never closer than 50 ms."""
@@ -158,3 +147,41 @@ class Watch(Generic[T]):
             await asyncio.wait_for(self._again.wait(), max(0.0, seconds - 0.05))
         except TimeoutError:
             return
+
+
+class _OwnHistory:
+    """The connection of one watch. When the watch ends, a thread may still be reading: closing a connection under it
+    would take the whole program down, so then that thread closes it when it is done."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._history: History | None = None
+        self._in_use = threading.Lock()
+        self._ended = False
+
+    def look(self, question: Question[T], asked: bool) -> tuple[T] | None:
+        """In a thread: the answer in a box, None when nothing has changed (or nobody waits for it any more)."""
+        from tui_eval.store.reader import History
+
+        try:
+            with self._in_use:
+                if self._ended:
+                    return None
+                self._history = self._history or History(self._path)
+                if self._history.changed() or asked:
+                    return (question(self._history),)
+                return None
+        finally:
+            if self._ended:
+                self.close()
+
+    def close(self) -> None:
+        """Close the connection, now or as soon as the thread that uses it is done."""
+        self._ended = True
+        if self._in_use.acquire(blocking=False):
+            try:
+                if self._history is not None:
+                    self._history.close()
+                    self._history = None
+            finally:
+                self._in_use.release()
