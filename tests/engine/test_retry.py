@@ -27,7 +27,11 @@ def test_what_did_no_work_at_the_agent_is_tried_again(resend: Resend) -> None:
 
 def test_what_may_have_reached_the_agent_is_sent_again_only_when_the_plan_says_so() -> None:
     failure = error(Resend.MAYBE_RECEIVED)
-    assert isinstance(decide(failure, 0, rules(), lambda: 0.5), GiveUp)
+    given_up = decide(failure, 0, rules(), lambda: 0.5)
+    assert isinstance(given_up, GiveUp)
+    assert "`resend: true` allows it" in given_up.message
+    assert decide(failure, 0, rules(max_retries=0), lambda: 0.5) == GiveUp("HTTP 502")
+    assert decide(failure, 2, rules(resend=True), lambda: 0.5) == GiveUp("HTTP 502")
     assert isinstance(decide(failure, 0, rules(resend=True), lambda: 0.5), Again)
     assert isinstance(decide(failure, 0, rules(retry_pattern_list=["HTTP 50[24]"]), lambda: 0.5), Again)
 
@@ -49,9 +53,16 @@ def test_a_retry_after_is_kept_and_slows_the_whole_host() -> None:
 
 
 def test_a_retry_after_above_the_cap_ends_the_task_at_once() -> None:
-    decision = decide(error(Resend.REJECTED, retry_after=86400.0, message="HTTP 429"), 0, rules(), lambda: 0.5)
-    assert isinstance(decision, GiveUp)
-    assert decision.message.startswith("rate limited, server asks for 86400 s")
+    for kind, asked, words in (
+        ("rate_limited", 86400.0, "rate limited, server asks for 86400 s (1 day)"),
+        ("rate_limited", 2.5, "rate limited, server asks for 2.5 s"),
+        ("rate_limited", 2.3e9, "rate limited, server asks for 2300000000 s (26620 days)"),
+        ("http_status", 7200.0, "not available, server asks for 7200 s (2 hours)"),
+    ):
+        failure = SolutionError(kind, "HTTP", Resend.REJECTED, retry_after=asked)
+        decision = decide(failure, 0, rules(), lambda: 0.5)
+        assert isinstance(decision, GiveUp)
+        assert decision.message.startswith(words)
 
 
 def test_a_retry_after_of_zero_is_no_hot_loop() -> None:

@@ -371,6 +371,10 @@ def test_a_task_concurrency_that_is_no_positive_whole_number_is_refused(value: A
         ({"solution": {"type": "command", "command": "python3 agent.py --input {{ q }}"}}, "give `argv`, a list"),
         ({"solution": {"type": "command", "argv": "python agent.py"}}, "must be a list"),
         ({"solution": {"type": "command", "shell": True, "command": "echo {{ q }}"}}, "a shell text holds no {{"),
+        ({"solution": {"type": "command", "shell": True, "command": "{% if q %}echo{% endif %}"}}, "a shell text holds no {{"),
+        ({"solution": {"type": "command", "argv": ["sh", "-c", "echo {{ q }}"]}}, "a program text holds no {{"),
+        ({"solution": {"type": "command", "argv": ["env", "A=1", "/bin/bash", "-e", "-lc", "echo {{ q }}", "x"]}}, "a program text holds no {{"),
+        ({"solution": {"type": "command", "argv": ["python3.11", "-c", "print('{{ q }}')"]}}, "a program text holds no {{"),
         ({"evaluators": [{"id": "regex", "pattern": "a)"}]}, "not a regular expression at character 2"),
         ({"evaluators": [{"id": "regex"}]}, "`pattern` is missing in the evaluator regex"),
         ({"evaluators": [{"type": "regex", "pattern": "a"}]}, "write `id: regex`"),
@@ -537,6 +541,16 @@ def test_a_host_limit_with_the_usual_port_is_pointed_out() -> None:
     assert "is not a host" in messages({**data(), "runtime": {"qps": {"https://h/": 5}}})
     assert "there twice" in messages({**data(), "runtime": {"provider_limits": {"a": 5, "A": 6}}})
     assert "`results_dir`" in messages({**data(), "runtime": {"results_dir": "${HOME}/x"}})
+
+
+def test_data_may_follow_a_program_text_as_an_argument() -> None:
+    for argv in (
+        ["sh", "-c", 'echo "$1"', "sh", "{{ q }}"],
+        ["sh", "agent.sh", "-c", "{{ q }}"],
+        ["python3", "-m", "agent", "-c", "{{ q }}"],
+        ["agent", "-c", "{{ q }}"],
+    ):
+        assert loaded(solution={"type": "command", "argv": argv}).requests[0].solution.argv == argv
 
 
 def test_a_shell_text_keeps_its_own_variables() -> None:

@@ -94,7 +94,7 @@ def test_a_column_name_with_dots_is_a_path_unless_there_is_such_a_column() -> No
     assert read_column({"a": "text"}, "a.b") == []
 
 
-@given(st.text(), st.text(min_size=1))
+@given(st.text(), st.text(min_size=1).filter(str.strip))
 def test_text_without_references_and_values_with_some_are_left_alone(text: str, value: str) -> None:
     if "${" not in text:
         assert resolve(text, {}) == text

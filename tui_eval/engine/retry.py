@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from tui_eval.errors import Resend, SolutionError
 from tui_eval.spec.model import Execution
 
+NOT_RESENT = "; not tried again: the agent may have acted on it (`resend: true` allows it)"
+
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
@@ -53,18 +55,32 @@ def decide(error: SolutionError, retries_made: int, rules: RetryRules, random: C
     0 to 1. The wait doubles from ``min_delay`` to ``max_delay`` and is drawn from its upper half, so that many tasks
     do not come back at the same moment. A Retry-After replaces it; one above ``max_delay`` is not slept through.
     """
-    if retries_made >= rules.max_retries or not _may_retry(error, rules):
+    if retries_made >= rules.max_retries:
         return GiveUp(error.message)
+    if not _may_retry(error, rules):
+        unasked = error.resend is Resend.MAYBE_RECEIVED
+        return GiveUp(error.message + (NOT_RESENT if unasked else ""))
     if error.retry_after is not None:
         if error.retry_after > rules.max_delay:
+            state = "rate limited" if error.kind == "rate_limited" else "not available"
             return GiveUp(
-                f"rate limited, server asks for {error.retry_after:g} s "
+                f"{state}, server asks for {_seconds(error.retry_after)} "
                 f"(above retry_max_delay_seconds: {rules.max_delay:g}): {error.message}"
             )
         if error.retry_after > 0:
             return Again(error.retry_after, host_wide=True)
     ceiling = min(rules.max_delay, rules.min_delay * 2.0 ** min(retries_made, 60))
     return Again(ceiling / 2 + random() * ceiling / 2, host_wide=False)
+
+
+def _seconds(value: float) -> str:
+    """``86400 s (1 day)``: never with an exponent."""
+    text = f"{value:g} s" if value < 1e5 else f"{value:.0f} s"
+    for name, size in (("day", 86400), ("hour", 3600)):
+        if value >= size:
+            count = round(value / size)
+            return f"{text} ({count} {name}{'' if count == 1 else 's'})"
+    return text
 
 
 def _may_retry(error: SolutionError, rules: RetryRules) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-LONGEST = 1e9  # seconds; what is above it (thirty years) is all the same to us
+LONGEST = 1e10  # seconds; what is above it (three hundred years) is all the same to us
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 _DATE = re.compile(r"[A-Za-z]{3,9},? .*[0-9]{2}:[0-9]{2}:[0-9]{2}.*", re.ASCII)
 

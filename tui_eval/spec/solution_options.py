@@ -8,6 +8,8 @@ does not say is taken to send them.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -129,6 +131,28 @@ class ChatOptions(Strict):
         return self
 
 
+_TAKES_CODE = {
+    re.compile(r"(ba|da|a|z|k|mk|fi)?sh"): re.compile(r"-[A-Za-z]*c"),
+    re.compile(r"python[0-9.]*|pypy[0-9.]*"): re.compile(r"-[A-Za-z]*c"),
+    re.compile(r"perl|ruby|node|nodejs|bun|lua[0-9.]*|Rscript"): re.compile(r"-[a-z]*[eEp]|--eval|--print"),
+    re.compile(r"php[0-9.]*"): re.compile(r"-r"),
+}
+
+
+def text_that_is_code(argv: Sequence[str]) -> str | None:
+    """The word of ``argv`` that a shell or an interpreter reads as a program (what follows ``sh -c``, ``python -c`` …,
+    also behind ``env`` or ``timeout``), None when there is none."""
+    for at, word in enumerate(argv):
+        name = word.rpartition("/")[2]
+        flag = next((flag for program, flag in _TAKES_CODE.items() if program.fullmatch(name)), None)
+        for following in range(at + 1, len(argv) - 1) if flag is not None else ():
+            if flag is not None and flag.fullmatch(argv[following]):
+                return argv[following + 1]
+            if not argv[following].startswith("-"):
+                break
+    return None
+
+
 class CommandOptions(Strict):
     """A program that is started once per task."""
 
@@ -165,8 +189,14 @@ class CommandOptions(Strict):
             )
         if self.argv is not None and not self.argv:
             raise ValueError("argv is empty")
-        if self.command is not None and "{{" in self.command:
+        if self.command is not None and ("{{" in self.command or "{%" in self.command):
             raise ValueError("a shell text holds no {{ … }}: data would be read as shell code; use argv, env or stdin")
+        code = text_that_is_code(self.argv or ())
+        if code is not None and ("{{" in code or "{%" in code):
+            raise ValueError(
+                "a program text holds no {{ … }}: data would be read as code; hand it on as an argument after the text "
+                """([sh, -c, 'agent "$1"', sh, "{{ question }}"]), in env or on stdin"""
+            )
         if (self.stdin == "text") != (self.stdin_text is not None):
             raise ValueError("stdin: text and stdin_text go together")
         if self.output_extractor is not None and self.output != "json":
