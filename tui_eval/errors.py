@@ -10,6 +10,7 @@
   * SolutionError       (1)    one attempt gave no usable answer (never ends a run)
   * EvaluatorError      (1)    one evaluator could not decide (never ends a run)
   * StartError          (1)    a child process could not be started (never ends a run)
+  * PlatformError       (1)    a platform refused a call or did not answer
   * WorkerError         (1)    a killable worker process: timed out, died, or the function in it raised
     * WorkerTimeout
     * WorkerDied
@@ -157,6 +158,31 @@ class StartError(TuiEvalError):
         super().__init__(message)
         self.kind = kind
         self.passing = passing
+
+
+class PlatformError(TuiEvalError):
+    """A platform refused a call or did not answer.
+
+    ``resend`` says what that means for asking again. ``status`` is the HTTP status (None: no answer), ``code`` and
+    ``request_id`` are the platform's own. ``retry_after`` is in seconds.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        resend: Resend = Resend.NEVER,
+        status: int | None = None,
+        code: str = "",
+        request_id: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.resend = resend
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retry_after = retry_after
 
 
 class WorkerError(TuiEvalError):

@@ -1,0 +1,48 @@
+"""A fake platform, a client of it, and the product with its credentials in the environment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.platforms.agentloop.fake import KEY, SECRET, FakePlatform, platform
+from tests.support.product import Product
+from tui_eval.platforms.agentloop.calls import Caller
+from tui_eval.platforms.agentloop.client import AgentLoop
+from tui_eval.platforms.agentloop.credentials import Credentials
+from tui_eval.platforms.agentloop.endpoints import Endpoints
+
+KEYS = {"AGENTLOOP_AK": KEY, "AGENTLOOP_SK": SECRET}
+
+
+@pytest.fixture
+def fake() -> Iterator[FakePlatform]:
+    with platform() as running:
+        yield running
+
+
+def client_of(fake: FakePlatform, **credentials: str) -> AgentLoop:
+    endpoints = Endpoints.of("cn-hangzhou", openapi=fake.url, sls=fake.url)
+    found = Credentials(**{"access_key_id": KEY, "access_key_secret": SECRET, **credentials})
+
+    async def no_pause(seconds: float) -> None:
+        return
+
+    return AgentLoop(Caller(found, endpoints, environment={}, pause=no_pause), "demo-space")
+
+
+@pytest_asyncio.fixture
+async def client(fake: FakePlatform) -> AsyncIterator[AgentLoop]:
+    made = client_of(fake)
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture
+def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Product:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    return Product(tmp_path)
