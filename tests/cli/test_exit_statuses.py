@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Call
-from tui_eval.cli.demo import embedded_agent
+from tui_eval.demo.live import embedded_agent
 
 TABLE = json.loads((Path(__file__).parents[1] / "cases" / "48-exit-codes" / "table.json").read_text(encoding="utf-8"))
 

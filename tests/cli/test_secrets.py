@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from tests.cli.conftest import Call
-from tui_eval.cli.demo import embedded_agent
+from tui_eval.demo.live import embedded_agent
 
 SECRET = "s3cr3t/Very+Secret=value&more"
 FORMATS = ("json", "jsonl", "csv", "md")

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.cli.demo import differences, embedded_agent
+from tui_eval.cli.demo import differences
 from tui_eval.demo.knowledge import expected_counts
+from tui_eval.demo.live import embedded_agent
 from tui_eval.domain import Outcome
 from tui_eval.store.records import Counters, RequestRecord, RequestState
 

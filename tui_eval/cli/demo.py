@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +13,12 @@ import click
 
 from tui_eval.cli.options import history_option, json_option
 from tui_eval.cli.terminal import out, out_json, safe, tell
-from tui_eval.errors import TuiEvalError, UsageError
+from tui_eval.demo.live import AGENT_VARIABLE, embedded_agent
+from tui_eval.errors import UsageError
 
 if TYPE_CHECKING:
     from tui_eval.engine.execution import Ended
     from tui_eval.store.records import RequestRecord
-
-AGENT_VARIABLE = "DEMO_AGENT_URL"
-LONGEST_SECONDS = 600
 
 
 @click.command()
@@ -132,30 +128,6 @@ def _run_quickstart(history: Path | None, as_json: bool) -> int:
     else:
         _print_result(ended, surprises, history)
     return 1 if surprises else 0
-
-
-@contextmanager
-def embedded_agent() -> Iterator[str]:
-    """Run the agent in a process of its own; gives its address. It ends with us, however we end."""
-    package_place = str(Path(__file__).parent.parent.parent)
-    path = os.pathsep.join(part for part in (package_place, os.environ.get("PYTHONPATH", "")) if part)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tui_eval.demo.agent", "--until-stdin-closes", "--max-seconds", str(LONGEST_SECONDS)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for the run, which then still needs its agent for a moment
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            address = process.stdout.readline().decode().strip()
-            if not address.startswith("http://127.0.0.1:"):
-                raise TuiEvalError("the embedded agent did not start; its own message is above")
-            yield address
-        finally:
-            process.stdin.close()
 
 
 def differences(requests: Sequence[RequestRecord]) -> list[str]:

@@ -1,6 +1,6 @@
-"""The demo as something to watch: an agent that takes its time, and a detached run of the quickstart plan.
+"""The processes of the demo: the embedded agent, and for the screens a detached run of the quickstart plan to watch.
 
-Both live in sessions of their own: they go on when the terminal is lost, and the agent ends by itself.
+Those of a watched demo live in sessions of their own: they go on when the terminal is lost, and end by themselves.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +47,7 @@ def start(history: Path) -> LiveDemo:
     ``DEMO_AGENT_URL`` is set in our own environment too, so that a re-run of the demo finds its agent. Raises
     TuiEvalError when either cannot start.
     """
-    process, address = _start_agent()
+    process, address = _start_agent("--ms", str(LATENCY_MS), "--max-seconds", str(AGENT_SECONDS))
     os.environ[AGENT_VARIABLE] = address
     run_id = new_run_id()
     job = Job(
@@ -67,14 +69,26 @@ def start(history: Path) -> LiveDemo:
     return demo
 
 
-def _start_agent() -> tuple[subprocess.Popen[bytes], str]:
+@contextmanager
+def embedded_agent(max_seconds: float = 600.0) -> Iterator[str]:
+    """Run the agent in a process of its own; gives its address. It ends with us, however we end."""
+    process, address = _start_agent("--until-stdin-closes", "--max-seconds", str(max_seconds), stdin=subprocess.PIPE)
+    with process:
+        assert process.stdin is not None
+        try:
+            yield address
+        finally:
+            process.stdin.close()
+
+
+def _start_agent(*arguments: str, stdin: int = subprocess.DEVNULL) -> tuple[subprocess.Popen[bytes], str]:
+    """The agent in a session of its own (Ctrl-C is for the run, which then still needs its agent for a moment)."""
     package = str(Path(__file__).parent.parent.parent)
     path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tui_eval.demo.agent", "--ms", str(LATENCY_MS), "--max-seconds", str(AGENT_SECONDS)],
-        stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "tui_eval.demo.agent", *arguments],
+        stdin=stdin,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": path},
     )
@@ -82,5 +96,7 @@ def _start_agent() -> tuple[subprocess.Popen[bytes], str]:
     with process.stdout as stdout:
         address = stdout.readline().decode().strip()
     if not address.startswith("http://127.0.0.1:"):
-        raise TuiEvalError("the embedded agent of the demo did not start; see: tui-eval demo --serve")
+        process.kill()
+        process.wait()
+        raise TuiEvalError("the embedded agent did not start; see: tui-eval demo --serve")
     return process, address
