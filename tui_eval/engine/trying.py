@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,7 @@ from tui_eval.engine.data import TaskDescription, TaskResult
 from tui_eval.engine.judging import judge_answer
 from tui_eval.engine.prepare import PreparedRequest, prepare_request
 from tui_eval.engine.slots import Slots
-from tui_eval.engine.task import Surroundings, begin, main_input, run_task
-from tui_eval.errors import TemplateError
+from tui_eval.engine.task import Surroundings, begin, run_task
 
 if TYPE_CHECKING:
     from tui_eval.spec.loading import LoadedPlan, LoadedRequest
@@ -67,13 +65,11 @@ async def judge_output(
     *,
     environment: Mapping[str, str] | None = None,
 ) -> Sequence[Score]:
-    """The scores of the request's evaluators for an output that is there already. No agent is called."""
+    """The scores of the request's evaluators for an output that is there already. No agent is called; what was sent
+    (``experiment_input``) are the case's columns."""
     prepared = _prepared(loaded, request, _slots(loaded), environment, judged=True)
     try:
-        sent: JsonValue = None
-        with suppress(TemplateError):  # as for an answer that is judged again
-            sent = main_input(prepared.template.render(case, 0).shown, case)
-        return await judge_answer(prepared.evaluators, case, Answer(output=output), sent)
+        return await judge_answer(prepared.evaluators, case, Answer(output=output), dict(case.input))
     finally:
         await prepared.aclose()
 

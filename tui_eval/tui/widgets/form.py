@@ -228,6 +228,11 @@ class Form(Vertical):
         """What the last check found, by the name of the field (``tls.verify``; "" for the form as a whole)."""
         return dict(self._found)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a required field has not been filled in yet: faults are no news then."""
+        return not self._all_told and self._missing()
+
     async def checked(self) -> dict[str, JsonValue] | None:
         """The values when there is no fault; else all faults are shown, the cursor goes to the first, and None."""
         self._all_told = True

@@ -1,0 +1,188 @@
+"""What the pages that try something share: sections of a report, copying, one piece of work that can be cancelled."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from textual import on, work
+from textual.worker import Worker, WorkerState
+
+from tui_eval.errors import TuiEvalError, UsageError
+from tui_eval.tui import keys
+from tui_eval.tui.part_reading import Part
+from tui_eval.tui.projections.task_copies import Copy
+from tui_eval.tui.projections.trying import copies
+from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.widgets.section_bar import SectionBar
+from tui_eval.tui.widgets.styled_text import Part as TextPart
+from tui_eval.tui.widgets.styled_text import StyledText, StyledView
+
+_TICK = 0.5
+
+
+class TryPage(BaseScreen):
+    """A page about one part. Subclasses have the inputs above, and say what a section of the report holds."""
+
+    BINDINGS: ClassVar = keys.bindings("trying")
+    SECTIONS: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, part: Part) -> None:
+        super().__init__()
+        self.part = part
+        self.report: dict[str, Any] = {}
+        self._raw = False
+        self._work: Worker[None] | None = None
+        self._began = 0.0
+
+    @property
+    def crumb(self) -> str:
+        return f"Try {self.part.name}"
+
+    @property
+    def text(self) -> StyledView:
+        return self.query_one(StyledView)
+
+    # -- what subclasses say --
+
+    def section_parts(self, place: int) -> list[TextPart]:
+        """What stands in a section."""
+        raise NotImplementedError
+
+    def inputs_focused(self) -> bool:
+        """Whether the focus is in the inputs above."""
+        return self.focused is not None and self.focused is not self.text
+
+    # -- sections --
+
+    def show_section(self, *, keep_place: bool = False) -> None:
+        self.text.show(StyledText(self.section_parts(self.query_one(SectionBar).current)), keep_place=keep_place)
+
+    def focus_panel(self, number: int) -> None:
+        if 1 <= number <= len(self.SECTIONS):
+            self.query_one(SectionBar).current = number - 1
+            self.text.focus()
+            self.show_section()
+
+    def action_section(self, direction: int) -> None:
+        self.focus_panel((self.query_one(SectionBar).current + direction) % len(self.SECTIONS) + 1)
+
+    @on(SectionBar.Chosen)
+    def _section_chosen(self, event: SectionBar.Chosen) -> None:
+        self.focus_panel(event.place + 1)
+
+    def action_format(self) -> None:
+        self._raw = not self._raw
+        self.notify("As it came." if self._raw else "JSON is laid out.", timeout=2)
+        self.show_section()
+
+    @property
+    def raw(self) -> bool:
+        """Whether JSON is shown exactly as it came."""
+        return self._raw
+
+    # -- work --
+
+    @property
+    def busy(self) -> bool:
+        return self._work is not None and self._work.state in (WorkerState.PENDING, WorkerState.RUNNING)
+
+    def begin(self, work: Worker[None]) -> None:
+        """Watch over a piece of work: how long it takes is shown, and it can be cancelled."""
+        self._work = work
+        self._began = time.monotonic()
+        self.tell()
+
+    def on_mount(self) -> None:
+        self.set_interval(_TICK, self._tick)
+
+    def _tick(self) -> None:
+        if self.busy:
+            self.tell()
+
+    def tell(self) -> None:
+        """Bring the status in the title bar up to date."""
+        if self.busy:
+            self.show_place(f"calling… {time.monotonic() - self._began:.0f} s (x cancels)")
+        else:
+            self.show_place(self.status())
+        self.refresh_bindings()
+
+    def status(self) -> str:
+        """The status while nothing is going on."""
+        return ""
+
+    def action_cancel(self) -> None:
+        if self.busy and self._work is not None:
+            self._work.cancel()
+            self.notify("Cancelled. What was called may have got it.", severity="warning")
+            self.call_later(self.tell)
+
+    def give_back(self) -> bool:
+        """esc: from the inputs to the report; then the end of a search; then out, which cancels a call."""
+        if self.inputs_focused():
+            self.text.focus()
+            return True
+        return self.text.end_search()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "cancel":
+            return self.busy
+        if action in ("copy", "write"):
+            return bool(self.copies())
+        return True
+
+    async def ask(self, given: Mapping[str, Any], *arguments: str) -> dict[str, Any]:
+        """The report of ``tui-eval try``, from a process of its own. Raises UsageError when it gives none."""
+        from tui_eval.tui.child_command import ask
+
+        folder = ("--folder", str(self.part.folder)) if self.part.folder.is_dir() else ()
+        try:
+            text = json.dumps(given)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"this cannot be sent: {error}") from None
+        return await ask("try", *arguments, *folder, "--json", text=text)
+
+    # -- copying --
+
+    def copies(self) -> list[Copy]:
+        return copies(self.report)
+
+    @work(group="copy", exclusive=True)
+    async def action_copy(self) -> None:
+        from tui_eval.tui.clipboard import fits
+        from tui_eval.tui.screens.copying import copy_text, write_text
+
+        chosen = await self._choose("Copy to the clipboard")
+        if chosen is None:
+            return
+        if fits(chosen.text):
+            copy_text(self.tui, chosen.label, chosen.text)
+        else:
+            await write_text(self.tui, self._file_name(chosen), chosen.text, too_large=True)
+
+    @work(group="copy", exclusive=True)
+    async def action_write(self) -> None:
+        from tui_eval.tui.screens.copying import write_text
+
+        chosen = await self._choose("Write to a file")
+        if chosen is not None:
+            await write_text(self.tui, self._file_name(chosen), chosen.text)
+
+    async def _choose(self, title: str) -> Copy | None:
+        from tui_eval.tui.screens.dialogs import Choose, Option
+
+        found = {each.name: each for each in self.copies()}
+        options = [Option(each.name, each.label, each.note) for each in found.values()]
+        name = await self.app.push_screen_wait(Choose(title, options))
+        return None if name is None else found[name]
+
+    def _file_name(self, chosen: Copy) -> str:
+        from tui_eval.spec.names import safe_name
+
+        return f"{safe_name(self.part.name)}-{chosen.name}{chosen.suffix}"
+
+    def failed(self, error: TuiEvalError) -> None:
+        self.notify(str(error), severity="error", timeout=10)
