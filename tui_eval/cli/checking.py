@@ -93,8 +93,9 @@ def _check_the_rest(
     except SpecError:
         return  # the missing value is a part of a dataset's path: told as a fault of the plan
     known = {(fault.message, fault.path) for fault in (*checked.faults, *checked.warnings)}
+    missing = {fault.message for fault in checked.faults}  # a variable is told once, by the plan's own line
     for fault in (*report.warnings, *report.faults):
-        if (fault.message, fault.path) not in known:
+        if (fault.message, fault.path) not in known and (fault.file or fault.message not in missing):
             checked.add(fault)
 
 

@@ -163,33 +163,33 @@ def look(draft: Draft, environment: Mapping[str, str]) -> Look | None:
 
 
 def medians(history: History, stored: Mapping[str, Any]) -> dict[str, float]:
-    """Median seconds of a task of each request, by the newest earlier run that called the same solution. In a thread.
-
-    Requests without such a run are left out.
-    """
+    """Median seconds of a task of each request, in a thread: by the newest earlier run that called the same solution,
+    else by the newest run of a plan and a request of the same names. Requests without either are left out."""
+    plan = str(stored.get("name", ""))
     wanted = {str(request["name"]): request.get("solution") for request in stored.get("requests", ())}
     found: dict[str, float] = {}
-    same_plan = history.runs(limit=_RUNS_LOOKED_AT, name=str(stored.get("name", "")))
-    others = history.runs(limit=_RUNS_LOOKED_AT)
+    by_name: dict[str, float] = {}
     seen: set[str] = set()
-    for overview in (*same_plan, *others):
-        if overview.run.run_id in seen or not wanted:
+    for overview in (*history.runs(limit=_RUNS_LOOKED_AT, name=plan), *history.runs(limit=_RUNS_LOOKED_AT)):
+        if overview.run.run_id in seen or len(found) == len(wanted):
             continue
         seen.add(overview.run.run_id)
         run = history.run(overview.run.run_id)
         solutions = {str(each["name"]): each.get("solution") for each in run.plan.get("requests", ())}
-        matching = {
-            name: next((old for old in (name, *solutions) if old in solutions and solutions[old] == solution), None)
+        alike = {
+            name: next((old for old in (name, *solutions) if solutions.get(old) == solution), None)
             for name, solution in wanted.items()
+            if name not in found
         }
-        if not any(matching.values()):
+        if not any(alike.values()) and run.name != plan:
             continue
         times = _times(history, run.id)
-        for name, old in matching.items():
+        for name, old in alike.items():
             if old is not None and times.get(old):
                 found[name] = _median(times[old])
-                del wanted[name]
-    return found
+            elif run.name == plan and times.get(name):
+                by_name.setdefault(name, _median(times[name]))
+    return {**by_name, **found}
 
 
 def _times(history: History, run: int) -> dict[str, list[float]]:

@@ -125,6 +125,7 @@ _NOTE_LOOKS = {
     "fault": ("✗ fault", "failed"),
     "missing": ("✗ missing", "failed"),
     "warning": ("! warning", "warning"),
+    "sample": ("· sample", "accent"),
     "change": ("~ change", "accent"),
     "host": ("→ host", ""),
     "program": ("» program", ""),
@@ -191,6 +192,21 @@ def _callees(verdict: Verdict, values: Mapping[str, str]) -> list[Note]:
         Note(kind, text if len(names) == everywhere else f"{text}  ({', '.join(names)})")
         for (kind, text), names in sorted(users.items(), key=lambda item: order.index(item[0][0]))
     ]
+
+
+def offered_samples(
+    plan: Mapping[str, Any], folder: Path, samples: Mapping[Path, Mapping[str, Any]], workspace: Path
+) -> list[Note]:
+    """Samples chosen on the datasets screen for datasets of this plan, where it takes others. To be taken, or not."""
+    found = []
+    for request in plan.get("requests", ()):
+        path = at(request, ("dataset", "path"))
+        sample = samples.get(folder / path) if isinstance(path, str) else None
+        if sample and at(request, ("dataset", "sample")) != sample:
+            file = relative(folder / path, workspace)
+            text = f"{request['name']}: enter takes the sample chosen for {file}: {value_text(dict(sample))}"
+            found.append(Note("sample", text, (request["name"], dict(sample))))
+    return found
 
 
 def note_rows(found: Sequence[Note]) -> list[Row]:

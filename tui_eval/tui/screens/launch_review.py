@@ -120,6 +120,9 @@ class ReviewScreen(BaseScreen):
         self._notes = shown.notes(
             self._verdict, self.draft, base, references, os.environ, self._typed, self.tui.workspace
         )
+        if self._look is not None:
+            samples = self.tui.chosen_samples
+            self._notes += shown.offered_samples(self._look.resolved, self.draft.folder, samples, self.tui.workspace)
         self.query_one("#notes", LineTable).show(shown.note_rows(self._notes))
         verdict = self._verdict
         if verdict is not None or self._problem:
@@ -191,6 +194,12 @@ class ReviewScreen(BaseScreen):
             return
         if note.kind in ("missing", "variable"):
             self._type_variable(str(note.about))
+        elif note.kind == "sample":
+            from tui_eval.spec.compose import Setting, changed
+
+            request, sample = note.about
+            taken = Setting(request, ("dataset", "sample"), sample)
+            self._changed(replace(self.draft, settings=changed(self.draft.settings, taken)))
         elif note.kind == "change" and isinstance(note.about, tuple):
             self._open_settings(None if note.about[0] in (None, "*") else str(note.about[0]))
         elif note.kind == "change":
@@ -207,7 +216,9 @@ class ReviewScreen(BaseScreen):
     @work(group="ask", exclusive=True)
     async def _type_variable(self, name: str) -> None:
         title = f"Value of {name}, for this launch only (kept in memory, not shown)"
-        text = await self.app.push_screen_wait(Prompt(title, secret=True, hint="empty: leave it as it is"))
+        text = await self.app.push_screen_wait(
+            Prompt(title, secret=True, hint="empty: leave it as it is", check=_no_value)
+        )
         if text and text.strip():
             self._typed[name] = text.strip()
             self._changed()
@@ -364,6 +375,15 @@ class ReviewScreen(BaseScreen):
         job = self.draft.job(self.tui.history.path, run_id)
         await self.tui.history.call(partial(start_detached, job, environment=dict(self._typed)))
         return run_id
+
+
+def _no_value(text: str) -> str:
+    """What is wrong with a value of an environment variable. Never says the value."""
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        return "the value holds a character that an environment variable cannot have"
+    return "the value holds a NUL character" if b"\0" in encoded else ""
 
 
 def _no_path(text: str) -> str:
