@@ -234,7 +234,7 @@ def test_every_fault_is_found_at_once_with_its_place(write: Write) -> None:
 version: 2
 name: x
 task_concurency: 3
-agentloop: {plan: 1}
+other_platform: {plan: 1}
 defaults:
   execution: {max_retrys: 1}
 requests:
@@ -259,7 +259,7 @@ requests:
     assert [(fault.line, fault.column, fault.path) for fault in found] == [
         (1, 1, "version"),
         (3, 1, "task_concurency"),
-        (4, 1, "agentloop"),
+        (4, 1, "other_platform"),
         (6, 15, "defaults.execution.max_retrys"),
         (9, 5, "requests.prod.task_concurrency"),
         (10, 30, "requests.prod.dataset.smaple"),

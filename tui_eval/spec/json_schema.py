@@ -45,6 +45,7 @@ def plan_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             **head["properties"],
+            **{name: _schema_of(kind.options_model(), definitions) for name, kind in kinds.PLATFORMS.items()},
             "defaults": {
                 "type": "object",
                 "description": "Sections that every request starts from.",

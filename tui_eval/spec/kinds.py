@@ -32,6 +32,30 @@ class Kind:
         return load(self.implementation)
 
 
+@dataclass(frozen=True, slots=True)
+class PlatformKind:
+    """A platform that a plan may name with a section of its own. All three are ``module:Name``, imported on first use.
+
+    ``options`` is the section's model. ``rows`` is a function ``(options, environment) -> PlatformRows`` (see
+    ``datasets.platform``). ``companion`` is a class that goes along with a run (see ``engine.companions``).
+    """
+
+    options: str
+    rows: str
+    companion: str
+
+    def options_model(self) -> type[BaseModel]:
+        return cast(type[BaseModel], load(self.options))
+
+
+PLATFORMS = {
+    "agentloop": PlatformKind(
+        "tui_eval.spec.agentloop_options:AgentLoopOptions",
+        "tui_eval.platforms.agentloop.dataset:platform_rows",
+        "tui_eval.platforms.agentloop.companion:AgentLoopCompanion",
+    ),
+}
+
 SOLUTIONS = {
     "http": Kind("tui_eval.spec.solution_options:HttpOptions", "tui_eval.solutions.http:HttpSolution"),
     "chat": Kind("tui_eval.spec.solution_options:ChatOptions", "tui_eval.solutions.chat:ChatSolution"),

@@ -20,7 +20,7 @@ from tui_eval.spec.credentials import hide_plan
 from tui_eval.spec.findings import Findings
 from tui_eval.spec.model import Dataset, Defaults, Execution, Plan, PlanHead, Request
 from tui_eval.spec.names import safe_name
-from tui_eval.spec.nodes import Node, Place, merge, node_of
+from tui_eval.spec.nodes import Node, Place, merge, node_of, with_value
 from tui_eval.spec.nodes import Path as KeyPath
 from tui_eval.spec.option_checks import TextRules, check_languages, check_texts
 from tui_eval.spec.overrides import Override, apply_overrides, parse_overrides
@@ -42,7 +42,7 @@ class LoadedPlan:
     ``folder`` (absolute) is where relative paths start. ``stored`` is the resolved plan as JSON data fit for the
     history: defaults and saved files merged in, ``${NAME}`` in place, typed credentials hidden; it loads again as a
     plan. ``resolved`` is the same with typed credentials (memory only), ``source_text`` the file as typed (memory
-    only too). ``secrets`` knows every value to keep out of what is written. ``references`` are the names of all
+    only too). ``platforms`` has the options of each platform section, references resolved. ``secrets`` knows every value to keep out of what is written. ``references`` are the names of all
     environment variables that the plan needs.
     """
 
@@ -56,6 +56,7 @@ class LoadedPlan:
     resolved: dict[str, Any] = field(repr=False)
     source_text: str = field(repr=False, default="")
     references: frozenset[str] = frozenset()
+    platforms: Mapping[str, Any] = field(repr=False, default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ class _Loader:
         self.environment = environment
         self.saved = SavedFiles(source.folder, findings)
         self.reader = RequestReader(findings, environment, check=check)
+        self.platforms: dict[str, BaseModel | None] = {}
 
     def load(self, overrides: Sequence[str]) -> LoadedPlan | None:
         root = self.source.root
@@ -130,6 +132,7 @@ class _Loader:
         root = apply_overrides(root, [change for change in changes if change.request is None], self.findings)
         check_keys(root, _TOP, self.findings, "a plan", ADVICE)
         head = self._head(root)
+        self.platforms = self.reader.platforms = self._platforms(root)
         defaults = self._defaults(root.get("defaults"))
         read = [
             self.reader.read(node, position)
@@ -163,6 +166,7 @@ class _Loader:
             resolved=resolved,
             source_text=self.source.text,
             references=frozenset(self.reader.names),
+            platforms=self.platforms,
         )
 
     def _is_a_plan(self, root: Node) -> bool:
@@ -208,6 +212,15 @@ class _Loader:
         if head is not None:
             self._check_runtime(root)
         return head
+
+    def _platforms(self, root: Node) -> dict[str, BaseModel | None]:
+        """The options of each platform section that is there, None for one with a fault."""
+        found: dict[str, BaseModel | None] = {}
+        for name, kind in kinds.PLATFORMS.items():
+            section = root.get(name)
+            if section is not None and section.value is not None:
+                found[name] = self.reader.section(section, kind.options_model(), f"`{name}`")
+        return found
 
     def _check_runtime(self, root: Node) -> None:
         runtime = root.get("runtime")
@@ -293,6 +306,7 @@ class _Loader:
                 own = self.saved.with_use(own)
             join = merge_solution if name == "solution" else merge_dataset
             _put(merged, name, join(defaults.get(name), own))
+        _put(merged, "dataset", self._of_the_platform(merged.get("dataset")))
         if node.get("evaluators") is not None:
             merged["evaluators"] = self._with_saved_evaluators(node.value["evaluators"])
         for name in ("evaluators", "tags"):
@@ -302,6 +316,16 @@ class _Loader:
         for name, child in merged.items():
             keys.setdefault(name, child.place)
         return apply_overrides(replace(node, value=merged, keys=keys), changes, self.findings)
+
+    def _of_the_platform(self, dataset: Node | None) -> Node | None:
+        """The dataset of a request; one that names no source takes the rows of the platform that the plan names."""
+        for name in self.platforms:
+            place = self.source.root.keys[name] if self.source.root is not None else Place()
+            if dataset is None or dataset.value is None:
+                return Node({"platform": Node(name, place)}, place, keys={"platform": place})
+            if dataset.is_map and not {"path", "cases", "platform"} & dataset.value.keys():
+                return with_value(dataset, ("platform",), Node(name, dataset.place))
+        return dataset
 
     def _check_names(self, root: Node) -> None:
         """Names must differ, also as names of files on a disk that does not tell upper from lower case."""

@@ -58,10 +58,13 @@ class Sample(Strict):
 
 
 class Dataset(Strict):
-    """Where the cases come from: a file, or cases written in the plan."""
+    """Where the cases come from: a file, cases written in the plan, or a platform."""
 
     path: str | None = Field(None, description="File, relative to the plan's folder.")
     cases: list[dict[str, Any]] | None = Field(None, description="Cases written in the plan itself.")
+    platform: Literal["agentloop"] | None = Field(
+        None, description="The rows of the platform's plan; the default where the plan has a section of this name."
+    )
     format: Literal["jsonl", "json", "csv", "tsv", "yaml", "parquet"] | None = Field(
         None, description="Default: from the file's name."
     )
@@ -81,7 +84,8 @@ class Dataset(Strict):
 
     @model_validator(mode="after")
     def _one_source(self) -> Dataset:
-        if (self.path is None) == (self.cases is None):
+        sources = (self.path, self.cases, self.platform)
+        if sum(source is not None for source in sources) != 1:
             raise ValueError("give either path (a file) or cases (a list in the plan)")
         return self
 
@@ -175,6 +179,9 @@ class PlanHead(Strict):
     description: str = ""
     task_concurrency: int = Field(8, ge=1, le=4096, description="Tasks in flight over all requests.")
     runtime: Runtime = Field(default_factory=Runtime)
+    agentloop: dict[str, Any] | None = Field(
+        None, description="An experiment plan of AgentLoop to take the cases from and to report to."
+    )
     tags: list[str] = Field(default_factory=list)
 
 

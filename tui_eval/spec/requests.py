@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,7 +69,8 @@ class LoadedRequest:
 class RequestReader:
     """Reads requests into ``findings``, and collects what must be kept secret on the way.
 
-    ``environment`` has the values of ``${NAME}``; with ``check`` a missing one is a fault.
+    ``environment`` has the values of ``${NAME}``; with ``check`` a missing one is a fault. ``platforms`` are the names of
+    the plan's platform sections.
     """
 
     def __init__(self, findings: Findings, environment: Mapping[str, str], *, check: bool) -> None:
@@ -77,6 +78,7 @@ class RequestReader:
         self.environment = environment
         self.names: set[str] = set()
         self.typed: set[str] = set()
+        self.platforms: Collection[str] = ()
         self._checked = environment if check else None
 
     def read(self, node: Node, position: int) -> tuple[LoadedRequest, Request] | None:
@@ -142,7 +144,23 @@ class RequestReader:
         if section.get("path") is not None:
             only_path = Node({"path": section.value["path"]}, section.place, keys=section.keys)
             self.names |= check_texts(only_path, TextRules(Dataset, solution=True), self._checked, self.findings)
+        if dataset is not None and dataset.platform is not None and dataset.platform not in self.platforms:
+            name = dataset.platform
+            self.findings.add(section.keys["platform"], f"the plan has no section `{name}`", f"add `{name}:`")
+            return None
         return dataset
+
+    def section(self, node: Node, model: type[BaseModel], what: str) -> BaseModel | None:
+        """A section that is the same for all cases, references resolved; None when it has a fault."""
+        before = self.findings.count
+        options = validated(model, node, self.findings, what=what)
+        self.names |= check_texts(node, TextRules(model, solution=False), self._checked, self.findings)
+        if options is None or self.findings.count > before:
+            return None
+        with contextlib.suppress(SpecError):  # a fault already where it matters
+            given = options.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            return model.model_validate(resolve_value(given, self.environment))
+        return options
 
     def _solution(self, node: Node) -> tuple[str, Any, RequestTemplate, dict[str, Any]] | None:
         """The kind, the options, the template, and the options as written."""

@@ -1,8 +1,8 @@
 """Putting the sections of a request together: saved files (``use``), the defaults, the request's own keys.
 
 The order, weakest first: the defaults' saved file, the defaults' keys, the request's saved file, the request's keys.
-Maps merge at every depth, lists and scalars are replaced. A solution of another type, and cases instead of a file (or
-the other way round), replace what the defaults say.
+Maps merge at every depth, lists and scalars are replaced. A solution of another type, and cases or a platform
+instead of a file (or the other way round), replace what the defaults say.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def merge_solution(base: Node | None, own: Node | None) -> Node | None:
 
 
 def merge_dataset(base: Node | None, own: Node | None) -> Node | None:
-    """A request's dataset over the defaults'; cases replace a file, and a file replaces cases."""
+    """A request's dataset over the defaults'; of a file, cases and a platform the one replaces the others."""
     if base is not None and base.is_map and own is not None and own.is_map:
-        if "cases" in own.value and "path" not in own.value:
-            base = without(base, _OF_A_FILE)
-        elif "path" in own.value and "cases" not in own.value:
-            base = without(base, ("cases",))
+        if "path" in own.value and "cases" not in own.value:
+            base = without(base, ("cases", "platform"))
+        elif ("cases" in own.value or "platform" in own.value) and "path" not in own.value:
+            base = without(base, (*_OF_A_FILE, "cases", "platform"))
     return merge(base, own)
 
 
