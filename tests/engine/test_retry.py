@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.engine.retry import Again, GiveUp, RetryRules, decide
+from tui_eval.engine.retry import Again, GiveUp, RetryRules, decide, host_wait
 from tui_eval.errors import Resend, SolutionError
 from tui_eval.spec.model import Execution
 
@@ -49,7 +49,13 @@ def test_tries_end_with_max_retries() -> None:
 
 
 def test_a_retry_after_is_kept_and_slows_the_whole_host() -> None:
-    assert decide(error(Resend.REJECTED, retry_after=1.0), 0, rules(), lambda: 0.5) == Again(1.0, host_wide=True)
+    assert decide(error(Resend.REJECTED, retry_after=1.0), 0, rules(), lambda: 0.5) == Again(1.0)
+
+
+def test_a_host_is_left_alone_for_the_time_it_named_up_to_the_cap() -> None:
+    for asked, wait in ((None, 0.0), (0.0, 0.0), (1.5, 1.5), (2.0, 2.0), (2.5, 0.0)):
+        failure = SolutionError("rate_limited", "HTTP 429", Resend.REJECTED, retry_after=asked)
+        assert host_wait(failure, rules(max_retries=0)) == wait
 
 
 def test_a_retry_after_above_the_cap_ends_the_task_at_once() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
-from tests.support.player import play
+from tests.support.player import answer, play
 from tests.support.product import Product
 
 CASES = "17-http-429-retry-after"
@@ -89,3 +90,61 @@ async def test_the_task_limit_counts_the_waits(product: Product) -> None:
         assert server.count("/seconds") == 1
     assert outcome == "error"
     assert "task_timeout_seconds: 0.5" in message
+
+
+SLOW = """
+version: 1
+name: slow
+task_concurrency: {concurrency}
+requests:
+  - name: one
+    dataset: {{cases: [{{id: a}}, {{id: b}}, {{id: c}}]}}
+    solution: {{type: http, url: "{url}", body: {{q: "{{{{ id }}}}"}}, output_extractor: text}}
+    evaluators: [{{id: exact, expected: ok}}]
+    execution: {execution}
+"""
+BUSY = answer("{}", status="429 Too Many Requests", headers="retry-after: 1\r\n")
+DOWN = answer("{}", status="503 Service Unavailable")
+OK = answer('{"text": "ok"}')
+
+
+async def test_a_host_that_named_a_time_is_left_alone_also_when_the_task_that_was_told_ends(product: Product) -> None:
+    async with play({"paths": {"/": [{"nth": [BUSY, OK]}]}}) as server:
+        plan = product.write_plan(SLOW.format(url=server.url("/"), concurrency=1, execution={"max_retries": 0}))
+        await asyncio.to_thread(product.run, "run", str(plan))
+    outcomes = product.query("SELECT outcome, started_at FROM tasks ORDER BY position")
+    assert [outcome for outcome, _ in outcomes] == ["error", "passed", "passed"]
+    assert outcomes[1][1] - outcomes[0][1] >= 1.0
+
+
+async def test_the_task_limit_ends_a_wait_that_another_task_brought_about(product: Product) -> None:
+    """The second answer closes the host for a second; the first task waits for it and has only half of that."""
+    async with play({"paths": {"/": [{"nth": [DOWN, BUSY, OK]}]}}) as server:
+        execution = {"max_retries": 3, "retry_min_delay_seconds": 0.4, "task_timeout_seconds": 0.6}
+        plan = product.write_plan(SLOW.format(url=server.url("/"), concurrency=2, execution=execution))
+        await asyncio.to_thread(product.run, "run", str(plan))
+    first = product.query("SELECT message, finished_at - started_at FROM tasks WHERE case_id = 'a'")[0]
+    assert "no time left to try again (task_timeout_seconds: 0.6)" in first[0]
+    assert 0.5 < first[1] < 0.95
+
+
+async def test_a_queue_at_the_judges_host_does_not_use_up_the_judges_time(product: Product) -> None:
+    reply = {"choices": [{"message": {"content": '{"score": 1}'}, "finish_reason": "stop"}]}
+    slow = [{"sleep": 0.15}, *answer(json.dumps(reply))]
+    async with play({"paths": {"/v1/chat/completions": slow}}) as server:
+        host = server.base_url.removeprefix("http://")
+        plan = product.write_plan(
+            f"""
+version: 1
+name: judged
+runtime: {{provider_limits: {{"{host}": 1}}}}
+requests:
+  - name: one
+    dataset: {{cases: [{", ".join(f"{{id: c{n}}}" for n in range(6))}]}}
+    solution: {{type: command, argv: [echo, hi]}}
+    evaluators: [{{id: judge, base_url: "{server.url("/v1")}", model: m, rubric: Is it good?}}]
+    execution: {{evaluation_timeout_seconds: 0.5}}
+"""
+        )
+        await asyncio.to_thread(product.run, "run", str(plan))
+    assert product.query("SELECT outcome, count(*) FROM tasks GROUP BY outcome") == [("passed", 6)]

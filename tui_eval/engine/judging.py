@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tui_eval.domain import Answer, Case, JsonValue, Score
-from tui_eval.engine.retry import Again, RetryRules, decide
+from tui_eval.engine.retry import Again, RetryRules, decide, host_wait
 from tui_eval.engine.slots import Slots
 from tui_eval.errors import EvaluatorError, SolutionError, TuiEvalError
 from tui_eval.evaluators.base import Ask, Evaluator, Subject
@@ -49,7 +51,8 @@ async def _score(evaluator: PreparedEvaluator, case: Case, answer: Answer, sent:
         if evaluator.instant:
             score = await evaluator.evaluator.evaluate(subject)
         else:
-            async with asyncio.timeout(evaluator.timeout):
+            async with asyncio.timeout(evaluator.timeout) as limit:
+                _LIMIT.set(limit)
                 score = await evaluator.evaluator.evaluate(subject)
     except TimeoutError:
         return Score(evaluator.name, error=f"evaluator timed out ({evaluator.timeout:g} s)")
@@ -69,6 +72,25 @@ def _negated(score: Score) -> Score:
     return replace(score, passed=not score.passed, reason=f"not: {score.reason}" if score.reason else "not")
 
 
+_LIMIT: ContextVar[asyncio.Timeout] = ContextVar("limit of the evaluator at work")
+
+
+@contextmanager
+def _not_counted() -> Iterator[None]:
+    """What is done here does not count for the evaluator's time limit: waiting for one's turn at a host that the plan
+    limits is no fault of the judge."""
+    limit = _LIMIT.get(None)
+    due = limit.when() if limit is not None else None
+    if limit is None or due is None:
+        yield
+        return
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    limit.reschedule(None)
+    yield
+    limit.reschedule(due + clock() - began)
+
+
 def judge_asker(options: JudgeOptions, slots: Slots, limits: Limits, setup: SolutionSetup) -> tuple[Solution, Ask]:
     """The way to a judge's model: a chat solution, with retries, limits and the host limits of the plan applied."""
     from tui_eval.solutions.chat import ChatSolution, chat_options_for
@@ -78,12 +100,18 @@ def judge_asker(options: JudgeOptions, slots: Slots, limits: Limits, setup: Solu
 
     async def ask(messages: list[dict[str, Any]]) -> str:
         request = chat.request_for(messages)
-        host = chat.host(request)
+        host = chat.host(request) or ""
         retries = 0
         while True:
             try:
-                async with slots.place_at(host or ""):
-                    answer = await chat.call(request, CallContext(limits, TraceContext.new()))
+                async with AsyncExitStack() as held:
+                    with _not_counted():
+                        await held.enter_async_context(slots.place_at(host))
+                    try:
+                        answer = await chat.call(request, CallContext(limits, TraceContext.new()))
+                    except SolutionError as error:
+                        slots.close_host(host, asyncio.get_running_loop().time() + host_wait(error, rules))
+                        raise
             except SolutionError as error:
                 decision = decide(error, retries, rules, random.random)
                 if not isinstance(decision, Again):

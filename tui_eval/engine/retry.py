@@ -35,10 +35,9 @@ class RetryRules:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Try again after ``delay`` seconds; ``host_wide`` when the host itself named the time."""
+    """Try again after ``delay`` seconds."""
 
     delay: float
-    host_wide: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +67,16 @@ def decide(error: SolutionError, retries_made: int, rules: RetryRules, random: C
                 f"(above retry_max_delay_seconds: {rules.max_delay:g}): {error.message}"
             )
         if error.retry_after > 0:
-            return Again(error.retry_after, host_wide=True)
+            return Again(error.retry_after)
     ceiling = min(rules.max_delay, rules.min_delay * 2.0 ** min(retries_made, 60))
-    return Again(ceiling / 2 + random() * ceiling / 2, host_wide=False)
+    return Again(ceiling / 2 + random() * ceiling / 2)
+
+
+def host_wait(error: SolutionError, rules: RetryRules) -> float:
+    """Seconds for which nobody should call the host that gave this error, 0 when it named no time. This does not depend
+    on whether the failed call is made again; a time above the cap is not slept through by the others either."""
+    asked = error.retry_after
+    return asked if asked is not None and asked <= rules.max_delay else 0.0
 
 
 def _seconds(value: float) -> str:

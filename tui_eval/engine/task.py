@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from tui_eval.domain import Answer, Case, JsonValue, Outcome, Score, as_text, ou
 from tui_eval.engine.data import Progress, TaskDescription, TaskResult, answer_from_json, answer_to_json
 from tui_eval.engine.judging import judge_answer
 from tui_eval.engine.prepare import PreparedRequest
-from tui_eval.engine.retry import GiveUp, decide
+from tui_eval.engine.retry import GiveUp, decide, host_wait
 from tui_eval.engine.slots import Slots
 from tui_eval.errors import Resend, SolutionError, TemplateError
 from tui_eval.net.trace import TraceContext
@@ -83,9 +84,18 @@ async def _call_and_score(
     host = request.solution.host(rendered)
     result = progress.result
     deadline: float | None = None
+    failure: SolutionError | None = None
     retries = 0
     while True:
-        async with around.slots.slot(request.lane, first=retries > 0, host=host) as place:
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    place = await held.enter_async_context(
+                        around.slots.slot(request.lane, first=retries > 0, host=host)
+                    )
+            except TimeoutError:
+                assert failure is not None, "the task's limit begins with its first attempt"
+                return _fail(result, failure.kind, _no_time_left(failure, request))
             if not retries:
                 result.started_at = around.wall()
                 deadline = _deadline(request.task_timeout)
@@ -94,27 +104,36 @@ async def _call_and_score(
                 answer = await _attempt(task, rendered, request, limits, around, progress)
             except SolutionError as error:
                 failure = error
+                if host is not None and (wait := host_wait(error, request.rules)):
+                    # While this task still has its place: the next one in the queue must not slip through.
+                    around.slots.close_host(host, asyncio.get_running_loop().time() + wait)
             else:
                 place.release()  # judging must not keep others from the agent
                 await _score(case, answer, main_input(rendered.shown, case), request, around, progress)
                 return None
-        decision = decide(failure, retries, request.rules, around.draw)
-        if isinstance(decision, GiveUp):
-            message = decision.message
-            if failure.kind == "timed_out" and by_task:
-                message += f" (task_timeout_seconds: {request.task_timeout:g})"
-            return _fail(result, failure.kind, message)
-        now = asyncio.get_running_loop().time()
-        if deadline is not None and now + decision.delay >= deadline:
-            return _fail(
-                result,
-                failure.kind,
-                f"{failure.message}; no time left to try again (task_timeout_seconds: {request.task_timeout:g})",
-            )
-        if decision.host_wide and host is not None:
-            around.slots.close_host(host, now + decision.delay)
-        await _wait(decision.delay, failure, around, progress)
+        delay = _delay_or_end(failure, retries, deadline, by_task, request, around)
+        if isinstance(delay, str):
+            return _fail(result, failure.kind, delay)
+        await _wait(delay, failure, around, progress)
         retries += 1
+
+
+def _delay_or_end(
+    failure: SolutionError,
+    retries: int,
+    deadline: float | None,
+    by_task: bool,
+    request: PreparedRequest,
+    around: Surroundings,
+) -> float | str:
+    """Seconds to wait before the next attempt, or the message of a task that ends here."""
+    decision = decide(failure, retries, request.rules, around.draw)
+    if isinstance(decision, GiveUp):
+        by_limit = failure.kind == "timed_out" and by_task
+        return decision.message + (f" (task_timeout_seconds: {request.task_timeout:g})" if by_limit else "")
+    if deadline is not None and asyncio.get_running_loop().time() + decision.delay >= deadline:
+        return _no_time_left(failure, request)
+    return decision.delay
 
 
 async def _attempt(
@@ -217,6 +236,10 @@ def _why(outcome: Outcome, scores: list[Score]) -> str:
                 return f"{score.evaluator}: {score.error}"
         return "no evaluator gave a verdict" if scores else "the request has no evaluators"
     return ""
+
+
+def _no_time_left(failure: SolutionError, request: PreparedRequest) -> str:
+    return f"{failure.message}; no time left to try again (task_timeout_seconds: {request.task_timeout:g})"
 
 
 def _fail(result: TaskResult, kind: str, message: str) -> None:
