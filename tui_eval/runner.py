@@ -19,9 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import HistoryError, TuiEvalError, UsageError
 from tui_eval.jobs import Job, new_run_id
+from tui_eval.processes.strays import MARK
+from tui_eval.store.place import log_path
 
 if TYPE_CHECKING:
     from tui_eval.engine.execution import Ended, Listener
+
+DEFECT = 70
+"""Exit status of a runner that came upon a defect of tui_eval."""
 
 __all__ = ["Job", "carry_out", "main", "new_run_id", "start_detached"]
 
@@ -41,7 +46,7 @@ def start_detached(job: Job, *, timeout: float = 600.0, environment: Mapping[str
     ``environment`` is added to our own for this runner only: values of ``${NAME}`` that are written nowhere.
     Raises the runner's own error when it could not begin. ``timeout`` is in seconds.
     """
-    log = _log_path(job)
+    log = log_path(Path(job.history), job.run_id)
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as log_file:
         child = subprocess.Popen(
@@ -51,7 +56,7 @@ def start_detached(job: Job, *, timeout: float = 600.0, environment: Mapping[str
             stderr=log_file,
             start_new_session=True,
             cwd="/",
-            env={**os.environ, **(environment or {}), "PYTHONPATH": _import_path()},
+            env=_environment(environment or {}),
         )
     # Whoever stays (the screens) must not keep an ended runner as a zombie, which looks alive.
     threading.Thread(target=child.wait, name=f"runner-{child.pid}", daemon=True).start()
@@ -83,8 +88,10 @@ def _told(word: dict[str, Any]) -> TuiEvalError:
     return kind(word["error"])
 
 
-def _log_path(job: Job) -> Path:
-    return Path(job.history).parent / "logs" / f"{job.run_id}.log"
+def _environment(added: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a runner. It belongs to nobody: not even when the command that starts it was started by one."""
+    inherited = {name: value for name, value in os.environ.items() if name != MARK}
+    return {**inherited, **added, "PYTHONPATH": _import_path()}
 
 
 def _import_path() -> str:
@@ -119,6 +126,14 @@ def main() -> int:
         say({"error": str(error), "exit_code": error.exit_code})
         print(f"tui-eval: {error}", file=sys.stderr)
         return error.exit_code
+    except Exception as error:
+        # Its message may quote a header or an address: only the report without values is kept.
+        from tui_eval.defects import write_report
+
+        told = f"a defect of tui_eval ({type(error).__name__}); the details are in {write_report(error) or 'no file'}"
+        say({"error": told, "exit_code": DEFECT})
+        print(f"tui-eval: {told}", file=sys.stderr)
+        return DEFECT
     return ended.exit_status
 
 

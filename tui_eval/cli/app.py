@@ -31,11 +31,16 @@ VERBS = {
     "runs": Verb("tui_eval.cli.runs:runs", "List the runs in the history."),
     "show": Verb("tui_eval.cli.show:show", "Show a run: counts, pass rates, failures, or one case in full."),
     "rerun": Verb("tui_eval.cli.run:rerun", "Run again what failed; everything else is taken over."),
-    "resume": Verb("tui_eval.cli.run:resume", "Finish a run that was interrupted."),
-    "cancel": Verb("tui_eval.cli.run:cancel", "Ask a live run to stop."),
+    "resume": Verb("tui_eval.cli.run:resume", "Go on with a paused run, or finish one that was interrupted."),
+    "cancel": Verb("tui_eval.cli.control:cancel", "Ask a live run to stop, or one request or case of it."),
+    "pause": Verb("tui_eval.cli.control:pause", "Ask a live run to start no further task for now."),
+    "set": Verb("tui_eval.cli.control:set_", "Change a run: tasks in flight while it is live, tags, note, pin."),
     "export": Verb("tui_eval.cli.export:export", "Write a run as JSON, JSON lines, CSV or Markdown."),
     "compare": Verb("tui_eval.cli.compare:compare", "Compare two runs: what became better, what became worse."),
     "schema": Verb("tui_eval.cli.schema:schema", "Print the JSON Schema of plan files, for editors."),
+    "prune": Verb("tui_eval.cli.upkeep:prune", "List runs that may go by age, number, size, tag; delete with --yes."),
+    "backup": Verb("tui_eval.cli.upkeep:backup", "Copy the whole history, also while runs are live."),
+    "vacuum": Verb("tui_eval.cli.upkeep:vacuum", "Give the space of deleted runs back to the disk."),
     "doctor": Verb("tui_eval.cli.doctor:doctor", "Check this installation, the terminal and the history."),
 }
 

@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tui_eval.cli.options import history_option, json_option
 from tui_eval.cli.terminal import is_terminal, one_line, out, out_json, painted, speaks_utf8, uses_colour
+
+if TYPE_CHECKING:
+    from tui_eval.store.reader import History
 
 PACKAGES = ("textual", "httpx", "pydantic", "pyyaml", "click", "jinja2", "jmespath", "jsonschema", "rapidfuzz")
 EXTRAS = {"pyarrow": "reads Parquet datasets: pip install 'tui-eval[parquet]'"}
@@ -42,7 +46,7 @@ def doctor(history: Path | None, as_json: bool) -> int:
 
     Exit status 0 when nothing is wrong, 1 when something has to be put right, 3 when it is the history.
     """
-    findings = [*_python(), *_sqlite(), *_packages(), *_terminal(), *_surroundings(), *_history(history)]
+    findings = [*_python(), *_sqlite(), *_packages(), *_terminal(), *_surroundings(), *_history(history), *_strays()]
     bad = [finding for finding in findings if finding.state == "bad"]
     if as_json:
         out_json({"well": not bad, "findings": [asdict(finding) for finding in findings]})
@@ -135,12 +139,22 @@ def _history(option: Path | None) -> Iterator[Finding]:
     yield Finding("disk", "bad" if little else "good", f"{free // 2**20} MiB free in {folder}")
 
 
+def _strays() -> Iterator[Finding]:
+    """Programs that runs have started and that outlived them: normally there are none, not even after `kill -9`."""
+    from tui_eval.processes.strays import strays
+
+    for stray in strays():
+        text = f"process {stray.pid} ({stray.program}) was started by a runner that is gone ({stray.runner})"
+        yield Finding("processes", "bad", f"{text}; end it: kill {stray.pid}")
+
+
 def _existing_history(place: Path) -> Iterator[Finding]:
-    from tui_eval.store.liveness import state_now
+    from tui_eval.store.file_system import network_disk
     from tui_eval.store.opening import check_integrity
     from tui_eval.store.reader import History
-    from tui_eval.store.records import RunState
 
+    if kind := network_disk(place):
+        yield Finding("history", "note", f"it lies on a network disk ({kind}): only one machine may ever use it")
     with History(place) as history:
         damages = check_integrity(place)
         size = sum(
@@ -149,12 +163,26 @@ def _existing_history(place: Path) -> Iterator[Finding]:
         yield Finding("history", "good", f"{place}, {size / 2**20:.1f} MiB")
         for damage in damages:
             yield Finding("history", "bad", damage)
+        if not damages:
+            yield Finding("history", "good", "integrity: pages, references and counts agree")
         mode = place.stat().st_mode & 0o777
         if mode & 0o077:
             yield Finding("history", "note", f"others may read it (mode {mode:04o}): chmod 600 {place}")
-        for overview in history.runs(limit=1000):
-            run = overview.run
-            if run.state.live and state_now(run) is RunState.INTERRUPTED:
-                yield Finding("runs", "note", f"{run.run_id} lost its runner: tui-eval resume {run.run_id}")
-            elif run.state.live:
-                yield Finding("runs", "note", f"{run.run_id} is {run.state.value} (process {run.pid} on {run.host})")
+        yield from _runs(history)
+
+
+def _runs(history: History) -> Iterator[Finding]:
+    """Runs that are live or have lost their runner, and results of runs that are beside the history."""
+    from tui_eval.store import fallback
+    from tui_eval.store.records import RunState
+
+    for overview in history.runs(limit=1000):
+        run = overview.run
+        if run.state.live and overview.state is RunState.INTERRUPTED:
+            yield Finding("runs", "note", f"{run.run_id} lost its runner: tui-eval resume {run.run_id}")
+        elif run.state.live:
+            yield Finding("runs", "note", f"{run.run_id} is {run.state.value} (process {run.pid} on {run.host})")
+        if not overview.state.live:
+            for place in fallback.find(history.path, run.run_id):
+                text = f"{run.run_id} has results that are not in the history yet, in {place}"
+                yield Finding("runs", "note", f"{text}: tui-eval resume {run.run_id}")

@@ -1,4 +1,4 @@
-"""``tui-eval run``, ``rerun``, ``resume`` and ``cancel``: what makes a runner work, here or in a session of its own."""
+"""``tui-eval run``, ``rerun`` and ``resume``: what makes a runner work, here or in a session of its own."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def run(
     job = Job(
         "launch",
         history=str(place.absolute()),
-        run_id=_checked_run_id(run_id) or new_run_id(),
+        run_id=run_id or new_run_id(),
         plan=str(plan.absolute()),
         overrides=overrides,
         results_dir=str(results_dir.absolute()) if results_dir is not None else None,
@@ -191,7 +191,7 @@ def rerun(
     job = Job(
         "rerun",
         history=str(place_of(execution["history"]).absolute()),
-        run_id=_checked_run_id(run_id) or new_run_id(),
+        run_id=run_id or new_run_id(),
         parent=parent.run_id,
         selection=selection,
         stored_cases=stored_cases,
@@ -207,60 +207,23 @@ def rerun(
 @click.argument("run_id", metavar="[RUN]", default="last")
 @execution_options
 def resume(run_id: str, **execution: Any) -> int:
-    """Finish RUN: what was not run, was cancelled, or got no verdict because an evaluator could not decide.
+    """Go on with RUN. One that is paused goes on in the runner it has.
 
-    It uses the cases as they are stored with the run. RUN is an id, the beginning of one, or `last`.
+    Otherwise it is finished by a new one: what was not run, was cancelled, or got no verdict because an evaluator could
+    not decide. It uses the cases as they are stored with the run. RUN is an id, the beginning of one, or `last`.
     """
+    from tui_eval.cli.control import ask
     from tui_eval.runner import Job
+    from tui_eval.store.liveness import state_now
+    from tui_eval.store.records import RunState
 
+    place = place_of(execution["history"])
     with opened(execution["history"]) as stored:
-        found = stored.run(run_id).run_id
-    return _execute(Job("resume", history=str(place_of(execution["history"]).absolute()), run_id=found), **execution)
-
-
-@click.command()
-@click.argument("run_id", metavar="[RUN]", default="last")
-@click.option("--request", metavar="NAME", help="Only this request.")
-@click.option("--case", metavar="ID", help="Only this case (with --request when several requests have it).")
-@click.option("--drain", is_flag=True, help="Let the tasks in flight finish.")
-@click.option(
-    "--wait", type=click.FloatRange(0), default=10.0, show_default=True, help="Seconds to wait for the runner's answer."
-)
-@history_option
-def cancel(run_id: str, request: str | None, case: str | None, drain: bool, wait: float, history: Path | None) -> int:
-    """Ask the runner of RUN to stop it, or one request or case of it. What is cancelled can be resumed."""
-    from tui_eval.store.command_box import give, person, wait_taken
-
-    place = place_of(history)
-    with opened(history) as stored:
         found = stored.run(run_id)
-        kind: str = "cancel_run"
-        arguments: dict[str, Any] = {"drain": drain}
-        if case is not None:
-            kind, arguments = "cancel_task", {"task": _one_task(stored, found, request, case)}
-        elif request is not None:
-            kind, arguments = "cancel_request", {"request": request, "drain": drain}
-    command = give(place, found.run_id, kind, arguments, person())
-    answer = wait_taken(place, command, wait)
-    if answer is None:
-        tell(f"the runner of {found.run_id} has not answered within {wait:g} s; is it alive? See: tui-eval doctor")
-        return 1
-    out(answer)
-    return 0
-
-
-def _one_task(stored: Any, run: Any, request: str | None, case: str) -> int:
-    found = [
-        task.id
-        for record in stored.requests(run)
-        if request in (None, record.name) and (task := stored.find_task(run, record.name, case)) is not None
-    ]
-    if len(found) != 1:
-        problem = "no request has" if not found else f"{len(found)} requests have"
-        raise UsageError(
-            f"run {run.run_id}: {problem} a case {case}" + ("" if not found else "; name one with --request")
-        )
-    return int(found[0])
+        paused = state_now(found) is RunState.PAUSED
+    if paused:
+        return ask(place, found.run_id, "resume", {})
+    return _execute(Job("resume", history=str(place.absolute()), run_id=found.run_id), **execution)
 
 
 def _execute(
@@ -333,14 +296,3 @@ def _by_host(option: str, texts: tuple[str, ...], number: Callable[[str], float]
         if not host:
             raise UsageError(f"{option} {text}: expected HOST=NUMBER, as api.example.com=8")
     return found or None
-
-
-def _checked_run_id(run_id: str | None) -> str | None:
-    """A run id is used in file names and on command lines."""
-    import re
-
-    if run_id is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", run_id):
-        raise UsageError(f"--run-id {run_id!r}: expected letters, digits, `.`, `_` and `-`, at most 80 of them")
-    if run_id == "last":
-        raise UsageError("--run-id last: `last` means the newest run")
-    return run_id

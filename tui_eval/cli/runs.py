@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 from tui_eval.cli.history import duration, local_time, opened, place_of, took
 from tui_eval.cli.options import history_option, json_option
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, painted, tell
+from tui_eval.display import readable_size
 
 if TYPE_CHECKING:
     from tui_eval.store.run_queries import RunOverview
@@ -39,6 +41,7 @@ STATES = (
 @click.option("--state", type=click.Choice(STATES), help="Only runs in this state.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only runs made since then.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only runs made before then.")
+@click.option("--size", is_flag=True, help="Also how much of the history each one takes.")
 @history_option
 @json_option
 def runs(
@@ -48,6 +51,7 @@ def runs(
     state: str | None,
     since: datetime | None,
     until: datetime | None,
+    size: bool,
     history: Path | None,
     as_json: bool,
 ) -> None:
@@ -56,6 +60,7 @@ def runs(
 
     place = place_of(history)
     found: list[RunOverview] = []
+    sizes: dict[str, int] = {}
     if place.exists() or place.is_symlink():
         with opened(history) as stored:
             found = stored.runs(
@@ -66,10 +71,12 @@ def runs(
                 since=since.timestamp() if since else None,
                 until=until.timestamp() if until else None,
             )
+            if size:
+                sizes = {overview.run.run_id: stored.size_of(overview.run) for overview in found}
     if as_json:
-        out_json([overview_json(overview) for overview in found])
+        out_json([overview_json(one) | ({"size": sizes[one.run.run_id]} if size else {}) for one in found])
     elif found:
-        _print(found)
+        _print(found, sizes)
     else:
         tell(f"no runs in {place}" + (" match" if any((name, tag, state, since, until)) else " yet"))
 
@@ -97,9 +104,10 @@ def overview_json(overview: RunOverview) -> dict[str, Any]:
     }
 
 
-def _print(found: list[RunOverview]) -> None:
+def _print(found: list[RunOverview], sizes: Mapping[str, int]) -> None:
     from tui_eval.analysis.summary import state_text
     from tui_eval.store.liveness import state_now
+    from tui_eval.store.records import RunState
 
     rows = []
     for overview in found:
@@ -117,9 +125,13 @@ def _print(found: list[RunOverview]) -> None:
                 str(counters.failed),
                 str(counters.error),
                 str(counters.unscored),
+                *([readable_size(sizes[run.run_id])] if sizes else ()),
                 one_line(", ".join(run.tags), 24),
             ]
         )
-    header = ["run", "plan", "state", "made", "took", "tasks", "passed", "failed", "error", "unscored", "tags"]
-    out_table(header, rows, right=(4, 5, 6, 7, 8, 9))
+    header = ["run", "plan", "state", "made", "took", "tasks", "passed", "failed", "error", "unscored"]
+    out_table([*header, *(["size"] if sizes else ()), "tags"], rows, right=range(4, 10 + bool(sizes)))
     out(f"{len(found)} run{'' if len(found) == 1 else 's'}; `tui-eval show RUN` for one of them")
+    interrupted = [overview.run.run_id for overview in found if overview.state is RunState.INTERRUPTED]
+    if interrupted:
+        out(f"interrupted: `tui-eval resume {one_line(interrupted[0])}` finishes it")

@@ -48,6 +48,7 @@ def outcomes_in(context: click.Context, parameter: click.Parameter, value: str |
     help="List the tasks with these outcomes: passed,failed,error,unscored,cancelled,left.",
 )
 @click.option("--case", "case_id", metavar="ID", help="Show this case in full: what was sent, received and judged.")
+@click.option("--log", "with_log", is_flag=True, help="What the runner noted, and who asked it for what, when.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="List at most so many tasks.")
 @history_option
 @json_option
@@ -56,6 +57,7 @@ def show(
     request_name: str | None,
     outcomes: tuple[Outcome, ...] | None,
     case_id: str | None,
+    with_log: bool,
     limit: int,
     history: Path | None,
     as_json: bool,
@@ -67,7 +69,11 @@ def show(
     with opened(history) as stored:
         run = stored.run(run_id)
         request = request_of(stored, run, request_name)
-        if case_id is not None:
+        if with_log:
+            from tui_eval.cli.run_log import show_log
+
+            show_log(stored, run, as_json)
+        elif case_id is not None:
             _show_case(stored, run, request, outcomes, case_id, as_json)
         elif outcomes is not None:
             _show_tasks(stored, run, request, outcomes, limit, as_json)
@@ -77,6 +83,19 @@ def show(
             from tui_eval.cli.summary import print_summary
 
             print_summary(stored, run, only=request_name)
+            _print_end(stored, run)
+
+
+def _print_end(stored: History, run: RunRecord) -> None:
+    """How much of the history the run takes, and how to go on with it when nothing does."""
+    from tui_eval.display import readable_size
+    from tui_eval.store.liveness import state_now
+    from tui_eval.store.records import RunState
+
+    out()
+    out(f"{readable_size(stored.size_of(run))} of the history")
+    if state_now(run) is RunState.INTERRUPTED:
+        out(f"nothing works on this run any more; finish it with: tui-eval resume {one_line(run.run_id)}")
 
 
 def request_of(stored: History, run: RunRecord, name: str | None) -> int | None:
@@ -140,6 +159,8 @@ def run_json(stored: History, run: RunRecord, only: str | None = None) -> dict[s
         "note": run.note,
         "error": run.error,
         "warnings": run.warnings,
+        "pinned": run.pinned,
+        "size": stored.size_of(run),
         "requests": requests,
     }
 

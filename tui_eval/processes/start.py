@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tui_eval.errors import StartError
+from tui_eval.processes.strays import MARK, mark
 from tui_eval.processes.watchdog import WATCHDOG
 
 LONGEST_ARGUMENT = 131071
@@ -27,7 +28,7 @@ def start(
     """Start ``argv`` (or ``shell`` with /bin/sh) as the leader of its own session, all three streams being pipes.
 
     Without ``with_stdin`` its stdin is empty; ours is never inherited. A program name without a slash is searched on
-    ``env``'s PATH; a relative one with a slash starts at ``cwd``. Raises :class:`~tui_eval.errors.StartError`.
+    ``env``'s PATH; a relative one with a slash starts at ``cwd``. It is marked as ours (see ``strays``). Raises :class:`~tui_eval.errors.StartError`.
     """
     if (argv is None) == (shell is None):
         raise ValueError("give either argv or shell")
@@ -36,7 +37,7 @@ def start(
         words = [b"/bin/sh", b"-c", encode_argument(shell, "the shell text")]
     if not words or not words[0]:
         raise StartError("start", "the command names no program (argv[0] is empty)")
-    environment = encode_environment(env)
+    environment = encode_environment({**env, MARK: mark()})
     _keep_exit_codes()
     try:
         WATCHDOG.start()

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from tui_eval.errors import HistoryError
+from tui_eval.store.faults import damaged, explaining
 from tui_eval.store.identity import APPLICATION_ID, newer, uri
 from tui_eval.store.place import prepare
 
@@ -146,20 +147,45 @@ def migrate(connection: sqlite3.Connection, path: Path, folder: Path = SCHEMA_FO
 
 def _copy(path: Path, number: int) -> None:
     """Copy the file as it is committed now. The caller holds the write lock, so nothing changes meanwhile."""
-    kept = path.with_name(f"{path.name}.before-{number:04}")
-    unfinished = path.with_name(kept.name + ".unfinished")
-    unfinished.unlink(missing_ok=True)
-    os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    with _removing_leftover(unfinished):
-        with (
-            closing(sqlite3.connect(uri(path, mode="ro"), uri=True)) as source,
-            closing(sqlite3.connect(uri(unfinished, mode="rw"), uri=True)) as target,
-        ):
-            source.backup(target)
+    with closing(sqlite3.connect(uri(path, mode="ro"), uri=True)) as source:
+        kept = path.with_name(f"{path.name}.before-{number:04}")
+        unfinished = kept.with_name(kept.name + ".unfinished")
+        unfinished.unlink(missing_ok=True)  # of an attempt that was killed
+        copy_whole(source, kept, unfinished, replace=True)
+
+
+def copy_whole(source: sqlite3.Connection, target: Path, unfinished: Path, *, replace: bool = False) -> None:
+    """Copy an open history as of one moment to ``target`` (0600), which appears whole and checked, or not at all.
+
+    It is made in ``unfinished``, a new file in the same folder. A file at ``target`` is replaced when ``replace`` says
+    so. Raises HistoryError, or OSError.
+    """
+    with explaining(target):
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    with _removing_leftover(unfinished), explaining(target):
+        with closing(sqlite3.connect(uri(unfinished, mode="rw"), uri=True)) as copy:
+            source.backup(copy)
             # A file on its own, without a -wal of its own beside it.
-            target.execute("PRAGMA journal_mode = DELETE")
-        os.replace(unfinished, kept)
-    _sync_folder(path.parent)
+            copy.execute("PRAGMA journal_mode = DELETE")
+            (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise damaged(target, str(verdict).replace("\n", " "))
+        if replace or not _linked(unfinished, target):
+            os.replace(unfinished, target)
+    _sync_folder(target.parent)
+
+
+def _linked(file: Path, target: Path) -> bool:
+    """Give ``file`` the name ``target`` unless there is such a file (FileExistsError); False where the disk knows no
+    links."""
+    try:
+        os.link(file, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        return False
+    file.unlink()
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

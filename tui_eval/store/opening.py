@@ -10,6 +10,7 @@ from pathlib import Path
 from tui_eval.errors import HistoryError
 from tui_eval.store import migrations
 from tui_eval.store.faults import explained, explaining
+from tui_eval.store.file_system import refuse_network_disk, unsafe_disk
 from tui_eval.store.identity import Found, check_small, identify, newer, uri
 
 BUSY_SECONDS = 5.0
@@ -29,6 +30,7 @@ def open_for_writing(
     a lock of another program. ``any_thread``: the connection will be used in another thread than this one.
     """
     with explaining(path):
+        refuse_network_disk(path)
         if identify(path, migrations.newest_version(schema)) is Found.NOTHING:
             migrations.create(path, schema)
             identify(path, migrations.newest_version(schema))
@@ -72,9 +74,9 @@ def open_read_only(
 ) -> sqlite3.Connection | None:
     """Open the history for reading, next to a live writer or without one. None when there is no history yet.
 
-    In a folder that cannot be written, where SQLite cannot make its -shm file, the file is read as it stands
-    (``immutable``), which is right only because no log lies beside it: no writer has it open. An older history is
-    brought up to date first. Raises HistoryError as :func:`open_for_writing` does.
+    In a folder that cannot be written, where SQLite cannot make its -shm file, and on a network disk, the file is read
+    as it stands (``immutable``), which is right only because no log lies beside it: no writer has it open. An older
+    history is brought up to date first. Raises HistoryError as :func:`open_for_writing` does.
     """
     newest = migrations.newest_version(schema)
     with explaining(path):
@@ -92,19 +94,28 @@ def open_read_only(
 
 
 def _connect_read_only(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, int]:
+    if unsafe_disk(path):
+        if _log_of(path):
+            refuse_network_disk(path)
+        return _connected(uri(path, mode="ro", immutable=1), busy_seconds)
     try:
         return _connected(uri(path, mode="ro"), busy_seconds)
     except sqlite3.OperationalError as error:
         cannot_make_files = not os.access(path.parent, os.W_OK)
         if not cannot_make_files:
             raise
-        log = path.with_name(path.name + "-wal")
-        if log.exists() and log.stat().st_size:
+        if log := _log_of(path):
             raise HistoryError(
                 f"{path}: the history cannot be read here: {log.name} beside it holds results, and reading them needs "
                 f"a folder that can be written. Copy both files to one, and name it with --history."
             ) from error
         return _connected(uri(path, mode="ro", immutable=1), busy_seconds)
+
+
+def _log_of(path: Path) -> Path | None:
+    """The log beside the history, None when there is none or nothing in it."""
+    log = path.with_name(path.name + "-wal")
+    return log if log.exists() and log.stat().st_size else None
 
 
 def _connected(address: str, busy_seconds: float) -> tuple[sqlite3.Connection, int]:

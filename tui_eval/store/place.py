@@ -29,6 +29,11 @@ def history_path(option: str | Path | None, environment: Mapping[str, str]) -> P
     return user_data_path("tui_eval") / FILE_NAME
 
 
+def log_path(history: Path, run_id: str) -> Path:
+    """Where the runner of a run in a session of its own writes what it has to say. Raises nothing; makes nothing."""
+    return history.parent / "logs" / f"{run_id}.log"
+
+
 def prepare(path: Path) -> None:
     """Make the folder (0700, parents too, existing ones untouched) and an empty file (0600) where there is none.
 

@@ -1,7 +1,10 @@
-"""Changes that people make to the history afterwards: delete a run, tags, a note, move a broken file aside."""
+"""Changes that people make to the history afterwards: delete a run, tags, a note, give space back, move a broken file
+aside; and a copy of the whole."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
@@ -9,31 +12,37 @@ from contextlib import closing
 from pathlib import Path
 
 from tui_eval.errors import HistoryError, UsageError
+from tui_eval.store import fallback
 from tui_eval.store.batch import forget
 from tui_eval.store.encoding import clean, to_json
 from tui_eval.store.faults import explaining
 from tui_eval.store.liveness import state_now
-from tui_eval.store.migrations import transaction
-from tui_eval.store.opening import open_for_writing
-from tui_eval.store.records import RunRecord
+from tui_eval.store.migrations import copy_whole, transaction
+from tui_eval.store.opening import open_for_writing, open_read_only
+from tui_eval.store.place import log_path
+from tui_eval.store.records import RunRecord, RunState
+from tui_eval.store.rows import RUN_COLUMNS, run_record
 from tui_eval.store.run_queries import find
 
+_LIVE = ", ".join(f"'{state.value}'" for state in RunState if state.live)
 _CHUNK = 1000  # tasks deleted in one transaction: a live run that writes meanwhile waits some 50 ms at most
 
 
 def delete_run(path: Path, run_id: str) -> None:
-    """Delete a run with all that only it uses; cases and answers that other runs share stay.
+    """Delete a run with all that only it uses, its runner's log too; cases and answers that other runs share stay.
 
-    Raises UsageError when there is no such run, it is live, or it is pinned. A large run goes in several
-    transactions; when that is interrupted the run says so in its error text and can be deleted again.
+    Raises UsageError when there is no such run, it is live, pinned, or has results beside the history that are not in
+    it yet. A large run goes in several transactions; when that is interrupted the run says so in its error text and can
+    be deleted again.
     """
 
     def delete(connection: sqlite3.Connection) -> None:
-        run = _to_delete(connection, run_id)
+        run = _to_delete(connection, path, run_id)
         while _delete_some(connection, run):
             continue
         with transaction(connection):
             connection.execute("DELETE FROM runs WHERE id = ?", (run.id,))
+        log_path(path, run.run_id).unlink(missing_ok=True)
 
     _change(path, run_id, delete)
 
@@ -70,13 +79,64 @@ def move_aside(path: Path) -> Path:
     return aside
 
 
-def _to_delete(connection: sqlite3.Connection, run_id: str) -> RunRecord:
+def why_it_stays(path: Path, run: RunRecord, state: RunState) -> str:
+    """Why a run must not be deleted, "" when it may be. ``state`` is its effective state."""
+    if state.live:
+        return f"is {state.value}: cancel it before it is deleted"
+    if run.pinned:
+        return "is pinned: unpin it before it is deleted"
+    if places := fallback.find(path, run.run_id):
+        return f"has results that are not in the history yet ({places[0]}): resume it before it is deleted"
+    return ""
+
+
+def backup(path: Path, target: Path) -> int:
+    """Copy the whole history as it stands at this moment, next to live runs, to the new file ``target`` (0600); its
+    size in bytes.
+
+    It appears whole or not at all and was checked. Raises UsageError when there is no history or ``target`` is there
+    already, HistoryError when the copy cannot be made.
+    """
+    if os.path.lexists(target):
+        raise UsageError(f"{target} is there already: name a new file for the backup")
+    source = open_read_only(path)
+    if source is None:
+        raise UsageError(f"there is no history at {path} to copy")
+    with explaining(path), closing(source):
+        copy_whole(source, target, target.with_name(f".{target.name}.{os.getpid()}.unfinished"))
+    return target.stat().st_size
+
+
+def vacuum(path: Path) -> tuple[int, int]:
+    """Give the space of deleted runs back to the disk: size in bytes before and after.
+
+    Raises UsageError while a run is live (it would have to wait too long to save its results) or there is no history,
+    HistoryError when the disk has no room for the copy that SQLite works with.
+    """
+    if not path.exists():
+        raise UsageError(f"there is no history at {path}")
+    with explaining(path), closing(open_for_writing(path)) as connection:
+        rows = connection.execute(f"SELECT {RUN_COLUMNS} FROM runs WHERE state IN ({_LIVE})").fetchall()
+        live = [run.run_id for run in map(run_record, rows) if state_now(run).live]
+        if live:
+            raise UsageError(f"run {live[0]} is live: wait for it, or cancel it, and vacuum then")
+        before = path.stat().st_size
+        if shutil.disk_usage(path.parent).free < 2 * before:
+            raise HistoryError(
+                f"{path}: vacuum needs {2 * before / 1e6:.0f} MB of free space beside the history while it works. "
+                f"Delete runs or make room first."
+            )
+        connection.execute("PRAGMA temp_store = FILE")  # not in memory: it may be larger than that
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return before, path.stat().st_size
+
+
+def _to_delete(connection: sqlite3.Connection, path: Path, run_id: str) -> RunRecord:
     with transaction(connection):
         run = find(connection, run_id)
-        if (state := state_now(run)).live:
-            raise UsageError(f"run {run.run_id} is {state.value}: cancel it before it is deleted")
-        if run.pinned:
-            raise UsageError(f"run {run.run_id} is pinned: unpin it before it is deleted")
+        if why := why_it_stays(path, run, state_now(run)):
+            raise UsageError(f"run {run.run_id} {why}")
         connection.execute(
             "UPDATE runs SET state = 'failed', error = 'deleting it was interrupted: delete it again' WHERE id = ?",
             (run.id,),
