@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ def main(
     the commands to use), 70 after a defect (the terminal is restored, the message names a report without data), 129
     and 143 after SIGHUP and SIGTERM.
     """
+    gc.disable()  # until the first paint: all that is made until then stays
     config = config or settings_file.default_path()
     settings, problems = settings_file.read(config)
     wanted = mouse if mouse is not None else settings.mouse
@@ -55,7 +57,14 @@ def _run(
     place = history if history is not None else history_path(settings.history or None, os.environ)
     folder = workspace or Path(settings.workspace or ".").expanduser().absolute()
     app = TuiEvalApp(
-        place, folder, terminal=terminal, settings=settings, config=config, problems=problems, run_id=run_id
+        place,
+        folder,
+        terminal=terminal,
+        settings=settings,
+        config=config,
+        problems=problems,
+        run_id=run_id,
+        painted=_collect_garbage_again,
     )
     error: BaseException | None = None
     try:
@@ -67,6 +76,11 @@ def _run(
         return _report(error)
     _tell_live_runs(place)
     return app.return_code or 0
+
+
+def _collect_garbage_again() -> None:
+    gc.freeze()  # what was loaded until now stays: it need not be looked through again and again
+    gc.enable()
 
 
 def _report(error: BaseException) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding
@@ -20,11 +21,13 @@ from tui_eval.display import safe
 from tui_eval.tui import keys, routes, theming
 from tui_eval.tui import settings as settings_file
 from tui_eval.tui.ascii_lines import AsciiLines
-from tui_eval.tui.dataset_shelf import DatasetShelf
-from tui_eval.tui.plan_reading import PlanShelf
 from tui_eval.tui.polling import HistoryAccess, HistoryTrouble
 from tui_eval.tui.settings import Settings
 from tui_eval.tui.terminal import Terminal
+
+if TYPE_CHECKING:
+    from tui_eval.tui.dataset_shelf import DatasetShelf
+    from tui_eval.tui.plan_reading import PlanShelf
 
 INTERRUPT_SECONDS = 2.0
 WIDTHS = [(0, "-narrow"), (80, "-normal"), (110, "-wide")]
@@ -57,6 +60,7 @@ class TuiEvalApp(App[int]):
         config: Path | None = None,
         problems: Iterable[str] = (),
         run_id: str | None = None,
+        painted: Callable[[], None] = lambda: None,
     ) -> None:
         self.terminal = terminal or Terminal()
         super().__init__(ansi_color=None if self.terminal.colour else True)
@@ -67,18 +71,31 @@ class TuiEvalApp(App[int]):
         self.defect: BaseException | None = None
         self.chosen_samples: dict[Path, dict[str, Any]] = {}
         """Samples chosen on the datasets screen, by the file's absolute path: mappings as `dataset.sample` of a plan."""
-        self.plan_shelf = PlanShelf()
-        self.dataset_shelf = DatasetShelf()
         self.theme_titles: dict[str, str] = {}
         self._problems = list(problems)
         self._first_run = run_id
+        self._painted = painted
         self._interrupted_at = float("-inf")
         self._clashes: set[frozenset[str]] = set()
         self.animation_level = "none"
         if not self.terminal.unicode:
             self._filters.append(AsciiLines())
-        self._load_themes()
+        self._load_theme()
         self.set_keymap(self._keymap_of(self.settings))
+
+    # -- what sections keep for each other; imported when one of them is first opened --
+
+    @cached_property
+    def plan_shelf(self) -> PlanShelf:
+        from tui_eval.tui.plan_reading import PlanShelf
+
+        return PlanShelf()
+
+    @cached_property
+    def dataset_shelf(self) -> DatasetShelf:
+        from tui_eval.tui.dataset_shelf import DatasetShelf
+
+        return DatasetShelf()
 
     # -- start and end --
 
@@ -92,6 +109,8 @@ class TuiEvalApp(App[int]):
         self.call_after_refresh(self._after_first_paint)
 
     def _after_first_paint(self) -> None:
+        self._painted()
+        self._load_themes()
         if not self.terminal.unicode:
             self._problems.append("The terminal is not set to UTF-8: signs are shown in ASCII (set LANG=C.UTF-8).")
         for problem in self._problems:
@@ -237,20 +256,28 @@ class TuiEvalApp(App[int]):
 
     # -- themes, keys, settings --
 
-    def _load_themes(self) -> None:
-        found, problems = theming.load([theming.shipped_folder(), theming.user_folder()])
-        self._problems += problems
-        for file in found.values():
-            self.register_theme(theming.theme(file))
-            self.theme_titles[file.name] = file.title
-        wanted = self.settings.theme or theming.DEFAULT
-        if not self.terminal.colour:
-            wanted = theming.ANSI
-        if wanted not in self.available_themes:
-            self._problems.append(f"There is no theme {wanted!r}; the themes are {', '.join(found)}.")
+    def _load_theme(self) -> None:
+        """Only the theme in use, before the first paint; :meth:`_load_themes` reads the others after it."""
+        wanted = (self.settings.theme or theming.DEFAULT) if self.terminal.colour else theming.ANSI
+        file = theming.find(wanted, theming.folders())
+        if file is None and wanted not in self.available_themes:
+            self._problems.append(f"There is no theme {wanted!r} that can be used; T lists those there are.")
             wanted = theming.DEFAULT
+            file = theming.find(wanted, theming.folders())
+        if file is not None:
+            self.register_theme(theming.theme(file))
         if wanted in self.available_themes:
             self.theme = wanted
+
+    def _load_themes(self) -> None:
+        if self.theme_titles:
+            return
+        found, problems = theming.load(theming.folders())
+        self._problems += problems
+        for file in found.values():
+            if file.name != self.theme:
+                self.register_theme(theming.theme(file))
+            self.theme_titles[file.name] = file.title
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theming.variable_defaults()
@@ -272,6 +299,7 @@ class TuiEvalApp(App[int]):
     def action_choose_theme(self) -> None:
         from tui_eval.tui.screens.dialogs import Choose, Option
 
+        self._load_themes()
         before = self.theme
 
         def preview(name: str) -> None:

@@ -73,11 +73,28 @@ def user_folder() -> Path:
     return folder() / "themes"
 
 
-def load(folders: Iterable[Path]) -> tuple[dict[str, ThemeFile], list[str]]:
+def folders() -> list[Path]:
+    """Where themes are looked for; a later folder wins."""
+    return [shipped_folder(), user_folder()]
+
+
+def find(name: str, places: Iterable[Path]) -> ThemeFile | None:
+    """One theme by its name, None when there is none or its file is broken (:func:`load` says how)."""
+    for folder in reversed(list(places)):
+        for path in (folder / f"{name}.yaml", folder / f"{name}.yml"):
+            if path.name.partition(".")[0] == name and path.is_file():
+                try:
+                    return read(path)
+                except ValueError:
+                    continue
+    return None
+
+
+def load(places: Iterable[Path]) -> tuple[dict[str, ThemeFile], list[str]]:
     """Every theme of the folders by name (a later folder wins), and what is wrong with files, a sentence a file."""
     found: dict[str, ThemeFile] = {}
     problems: list[str] = []
-    for folder in folders:
+    for folder in places:
         try:
             paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
         except FileNotFoundError:

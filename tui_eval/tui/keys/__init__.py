@@ -9,7 +9,9 @@ meanings for one key and keys that do not reach us through SSH, tmux and plain t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
@@ -92,6 +94,24 @@ def bindings(name: str) -> list[BindingType]:
         )
         for key in group(name).keys
     ]
+
+
+@cache
+def _registered(name: str) -> dict[str, tuple[str, ...]]:
+    """The keys of one group by id; nothing else is imported for it."""
+    return {key.id: tuple(each.strip() for each in key.keys.split(",")) for key in group(name).keys}
+
+
+def group_of(name: str) -> str:
+    """The group of a binding's id."""
+    prefix = name.partition(".")[0]
+    return "everywhere" if prefix == "app" else prefix
+
+
+def in_order(name: str, pressed: Iterable[str]) -> list[str]:
+    """The keys of a binding (by its id) as they are now: ours in the order of the registry, then those of the user."""
+    own = _registered(group_of(name)).get(name, ()) if "." in name else ()
+    return sorted(pressed, key=lambda key: own.index(key) if key in own else len(own))
 
 
 def shown(key: str) -> str:

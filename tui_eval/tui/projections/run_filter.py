@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from tui_eval.store.records import RunState
+if TYPE_CHECKING:
+    from tui_eval.store.records import RunState
 
 FIELDS = ("plan", "tag", "state", "since", "until")
 
@@ -52,6 +54,8 @@ def parse(text: str, now: datetime) -> RunFilter:
 def _states(text: str | None, wrong: list[str]) -> tuple[RunState, ...]:
     if text is None:
         return ()
+    from tui_eval.store.records import RunState
+
     if text == "live":
         return tuple(state for state in RunState if state.live)
     states = tuple(state for state in RunState if state.value.startswith(text.lower()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_eval.analysis.summary import decided_text
 from tui_eval.display import local_time
 from tui_eval.tui.text import line
 from tui_eval.tui.widgets.counts import percent
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 def details(overview: RunOverview, width: int) -> str:
     """Four lines about a run, each in ``width`` cells."""
+    from tui_eval.analysis.summary import decided_text
+
     run, counters = overview.run, overview.counters
     rate = f"{percent(counters.pass_rate)} passed, {decided_text(counters)}"
     if counters.reused:

@@ -7,28 +7,28 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.display import duration
-from tui_eval.store.records import RunRecord, RunState
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.counts import counts, percent
 
 if TYPE_CHECKING:
+    from tui_eval.store.records import RunRecord, RunState
     from tui_eval.store.run_queries import RunOverview
 
 STATE_LOOKS = {
-    RunState.PLANNING: ("▸", "running"),
-    RunState.RUNNING: ("▸", "running"),
-    RunState.PAUSED: ("▸", "unscored"),
-    RunState.STOPPING: ("▸", "unscored"),
-    RunState.COMPLETED: ("✓", ""),
-    RunState.PARTIAL_FAILURE: ("!", "error"),
-    RunState.FAILED: ("!", "error"),
-    RunState.TIMED_OUT: ("!", "error"),
-    RunState.CANCELLED: ("-", "cancelled"),
-    RunState.INTERRUPTED: ("?", "unscored"),
+    "planning": ("▸", "running"),
+    "running": ("▸", "running"),
+    "paused": ("▸", "unscored"),
+    "stopping": ("▸", "unscored"),
+    "completed": ("✓", ""),
+    "partial_failure": ("!", "error"),
+    "failed": ("!", "error"),
+    "timed_out": ("!", "error"),
+    "cancelled": ("-", "cancelled"),
+    "interrupted": ("?", "unscored"),
 }
-"""Glyph and style of each state of a run. Completed is plain: that says nothing about its outcomes."""
+"""Glyph and style of each state of a run, by its value. Completed is plain: that says nothing about its outcomes."""
 
-_WORDS = {RunState.PARTIAL_FAILURE: "partly failed", RunState.TIMED_OUT: "timed out"}
+_WORDS = {"partial_failure": "partly failed", "timed_out": "timed out"}
 
 WIDE = (
     Column("state", "state", 13, priority=9, sort="state"),
@@ -51,11 +51,11 @@ NARROW = tuple(
 
 def state_text(state: RunState) -> str:
     """``▸ running``: the state of a run with its glyph."""
-    return f"{STATE_LOOKS[state][0]} {_WORDS.get(state, state.value)}"
+    return f"{STATE_LOOKS[state.value][0]} {_WORDS.get(state.value, state.value)}"
 
 
 def state_cell(state: RunState) -> Cell:
-    return Cell(state_text(state), STATE_LOOKS[state][1])
+    return Cell(state_text(state), STATE_LOOKS[state.value][1])
 
 
 def run_row(overview: RunOverview, now: datetime, *, wide: bool) -> Row:

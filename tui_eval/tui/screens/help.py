@@ -54,22 +54,15 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
             pressed.setdefault(active.binding.id, []).append(key)
             texts[active.binding.id] = active.binding.tooltip or active.binding.description
     groups = {each.name: each for each in keys.groups()}
-    order = list(dict.fromkeys(_group(name) for name in pressed))
+    order = list(dict.fromkeys(keys.group_of(name) for name in pressed))
     order.sort(key=lambda name: name == "everywhere")
     rows: list[Row] = []
     for group in order:
         own = [key for key in groups[group].keys if key.id in pressed]
         rows.append(Row(group, (Cell(groups[group].title, "accent"), "")))
-        rows += [Row(key.id, (Cell(_shown(key, pressed[key.id]), "title"), texts[key.id])) for key in own]
+        rows += [Row(key.id, (Cell(_shown(key.id, pressed), "title"), texts[key.id])) for key in own]
     return rows
 
 
-def _group(name: str) -> str:
-    group, _, _ = name.partition(".")
-    return "everywhere" if group == "app" else group
-
-
-def _shown(key: keys.Key, pressed: list[str]) -> str:
-    """The keys as they are now, in the order of the registry unless the user has changed them."""
-    own = [each.strip() for each in key.keys.split(",")]
-    return " ".join(keys.shown(each) for each in (own if set(own) == set(pressed) else pressed))
+def _shown(name: str, pressed: dict[str, list[str]]) -> str:
+    return " ".join(keys.shown(key) for key in keys.in_order(name, pressed[name]))

@@ -14,7 +14,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_eval.errors import TuiEvalError
-from tui_eval.store.records import RunState
 from tui_eval.tui import keys
 from tui_eval.tui.polling import Watch
 from tui_eval.tui.projections import run_filter, run_texts
@@ -83,6 +82,7 @@ class HomeScreen(BaseScreen):
         self._reading_more = False
         self._watch: Watch[tuple[RunFilter, Found]] | None = None
         self._busy = ""
+        self._details = ""
         self._first = True
         self._now = datetime.now().astimezone()
 
@@ -120,6 +120,8 @@ class HomeScreen(BaseScreen):
         if self.has_class("-first-run") == event.found.any_run:
             self.set_class(not event.found.any_run, "-first-run")
             self.refresh_bindings()
+            if event.found.any_run:
+                self.query_one(LineTable).focus()  # it lost the focus while it was hidden
         if changed or self._first:
             self._first = False
             self._show()
@@ -199,9 +201,10 @@ class HomeScreen(BaseScreen):
 
     def _show_details(self, table: LineTable) -> None:
         overview = self._runs.known.get(str(table.cursor_key))
-        self.query_one("#details", Static).update(
-            content("" if overview is None else run_texts.details(overview, self.size.width - 2))
-        )
+        text = "" if overview is None else run_texts.details(overview, self.size.width - 2)
+        if text != self._details:
+            self._details = text
+            self.query_one("#details", Static).update(content(text))
 
     def on_resize(self, event: events.Resize) -> None:
         wide = event.size.width >= _WIDE_FROM
@@ -297,6 +300,8 @@ class HomeScreen(BaseScreen):
 
 def read_runs(history: History, wanted: RunFilter) -> Found:
     """The newest page of the filter, and every live run of it however old."""
+    from tui_eval.store.records import RunState
+
     newest = _some(history, wanted, FIRST_PAGE, None)
     live = [each for each in newest if each.state.live]
     if len(newest) >= FIRST_PAGE:

@@ -93,6 +93,7 @@ class RunScreen(RunKeys):
         self._reading = RunReading(run_id)
         self._tasks = TasksReading(run_id)
         self._source = PagedSource((), self._want)
+        self._head = Content("")
         self._tasks_watch: Watch[TasksView] | None = None
         self._wanted_pages: list[Sequence[int]] = []
 
@@ -131,6 +132,7 @@ class RunScreen(RunKeys):
     def _run_read(self, event: RunRead) -> None:
         first = self.view is None
         self.view = event.view
+        self.run_id = event.view.run.run_id  # it may have been given as `last` or a beginning
         live = event.view.state.live
         self.set_class(not live, "-past")
         if first and live:
@@ -179,7 +181,10 @@ class RunScreen(RunKeys):
             *([[remark]] if remark.text else []),
         ]
         parts = [drawn(self.app, cells, width) for cells in lines]
-        self.query_one("#head", Static).update(Content("\n").join(parts))
+        head = Content("\n").join(parts)
+        if head != self._head:
+            self._head = head
+            self.query_one("#head", Static).update(head)
         self.show_place(f"made {local_time(view.run.created_at)}")
 
     def _show_titles(self, view: RunView) -> None:

@@ -80,12 +80,16 @@ class KeyBar(Widget):
 
 def shown_hints(screen: Screen[Any]) -> tuple[tuple[str, str], ...]:
     """``(key, label)`` of the active bindings that stand in the footer, in their order; help comes last."""
-    found: dict[str, tuple[str, str]] = {}
+    pressed: dict[str, list[str]] = {}
+    labels: dict[str, str] = {}
     for key, active in screen.active_bindings.items():
-        if active.binding.show and active.enabled and active.binding.action not in found:
-            found[active.binding.action] = (keys.shown(key), active.binding.description)
-    last = found.pop("help", None)
-    return (*found.values(), last) if last else tuple(found.values())
+        binding = active.binding
+        if binding.show and active.enabled:
+            name = binding.id or binding.action
+            pressed.setdefault(name, []).append(key)
+            labels[name] = binding.description
+    names = sorted(labels, key=lambda name: name == "app.help")
+    return tuple((keys.shown(keys.in_order(name, pressed[name])[0]), labels[name]) for name in names)
 
 
 def fitting(hints: tuple[tuple[str, str], ...], width: int) -> list[tuple[str, str]]:

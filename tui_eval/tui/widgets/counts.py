@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tui_eval.domain import Outcome
-from tui_eval.store.records import Counters
 from tui_eval.tui.text import glyph
 from tui_eval.tui.widgets.cells import Cell
+
+if TYPE_CHECKING:
+    from tui_eval.store.records import Counters
 
 ORDER = (Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.UNSCORED, Outcome.CANCELLED)
 ALWAYS = frozenset((Outcome.PASSED, Outcome.FAILED))

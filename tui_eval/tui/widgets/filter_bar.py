@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from textual import on
-from textual.app import ComposeResult
+from typing import TYPE_CHECKING
+
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from tui_eval.tui.text import line
-from tui_eval.tui.widgets.inputs import TextInput
+
+if TYPE_CHECKING:
+    from tui_eval.tui.widgets.inputs import TextInput
 
 _PAUSE = 0.15  # seconds without a key before the filter is applied
 
@@ -58,46 +60,49 @@ class FilterBar(Horizontal):
         super().__init__(id=id)
         self._hint = hint
         self._said = ""
+        self._told = ("", False)
         self._timer: Timer | None = None
-
-    def compose(self) -> ComposeResult:
-        yield Static("/", classes="filter-bar--sign", markup=False)
-        yield TextInput(placeholder=self._hint)
-        yield Static("", id="told", markup=False)
+        self._input: TextInput | None = None
 
     @property
     def text(self) -> str:
-        return self.query_one(TextInput).value.strip()
+        return "" if self._input is None else self._input.value.strip()
 
     def open(self) -> None:
         """Show the bar and type into it."""
-        self.add_class("-open")
-        self.query_one(TextInput).focus()
+        self._show(True)
+        if self._input is not None:
+            self.screen.set_focus(self._input)  # at once: the next key belongs to it
 
     def set_text(self, text: str) -> None:
         """Fill it in for the user; shows the bar when there is a text."""
-        self.query_one(TextInput).value = text
-        self.set_class(bool(text), "-open")
+        self._show(bool(text))
+        if self._input is not None:
+            self._input.value = text
         self._apply()
 
     def tell(self, text: str, wrong: bool = False) -> None:
         """What became of the filter: how many there are, or what is wrong with it."""
-        self.query_one("#told", Static).update(Content(line(text)))
-        self.set_class(wrong, "-wrong")
+        if (text, wrong) != self._told:
+            self._told = (text, wrong)
+            self.set_class(wrong, "-wrong")
+            self._show_told()
 
-    @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _show_told(self) -> None:
+        for told in self.query("#told").results(Static):
+            told.update(Content(line(self._told[0])))
+
+    def on_input_changed(self, event: Message) -> None:
         event.stop()
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(_PAUSE, self._apply)
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, event: Message) -> None:
         event.stop()
         self._apply()
         if not self.text:
-            self.remove_class("-open")
+            self._show(False)
         self.post_message(self.Left(self))
 
     def close(self) -> bool:
@@ -107,6 +112,22 @@ class FilterBar(Horizontal):
         self.set_text("")
         self.post_message(self.Left(self))
         return True
+
+    def _show(self, shown: bool) -> None:
+        """Make the input when it is first wanted (it is dear to import), and show or hide the bar.
+
+        Hidden, the input must not be found when the toolkit looks for something to give the focus to.
+        """
+        if shown and self._input is None:
+            from tui_eval.tui.widgets.inputs import TextInput
+
+            self._input = TextInput(placeholder=self._hint)
+            sign = Static("/", classes="filter-bar--sign", markup=False)
+            self.mount(sign, self._input, Static("", id="told", markup=False))
+            self.call_after_refresh(self._show_told)
+        self.set_class(shown, "-open")
+        if self._input is not None:
+            self._input.disabled = not shown
 
     def _apply(self) -> None:
         if self.text != self._said:

@@ -1,0 +1,192 @@
+"""The application around the screens: going places, leaving, help, palette, toasts, themes, keys of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.histories import run_record, write_run
+from tests.support.hostile import COMMANDS, MARKUP
+from tests.support.screen_text import screen_text, see
+from tui_eval.display import safe
+from tui_eval.tui import routes, settings
+from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.screens.dialogs import Choose, Confirm, Option, Prompt
+
+Make = Callable[..., TuiEvalApp]
+SECTIONS = [name for name, route in routes.ROUTES.items() if route.section and routes.available(name)]
+
+
+async def test_esc_goes_back_and_never_quits_and_q_does_at_the_first_screen(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("enter")
+        await see(pilot, "Tasks 14")
+        await pilot.press("escape", "escape", "escape", "escape")
+        assert len(app.screen_stack) == 1
+        await pilot.press("comma")
+        await see(pilot, "Settings")
+        await pilot.press("q")
+        assert len(app.screen_stack) == 1
+        assert app.is_running
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+@pytest.mark.parametrize("keys", [("ctrl+q",), ("ctrl+c", "ctrl+c")])
+async def test_quitting_works_from_everywhere_also_from_a_question(make_app: Make, keys: tuple[str, ...]) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.press("T")
+        await see(pilot, "Theme")
+        await pilot.press(*keys)
+    assert app.return_code == 0
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+async def test_every_section_is_reached_and_left_by_its_key(make_app: Make, tmp_path: Path, name: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "There is no run")
+        await pilot.press(
+            {
+                "home": "f2",
+                "plans": "f3",
+                "datasets": "f4",
+                "solutions": "f5",
+                "evaluators": "f6",
+                "launch": "f7",
+                "settings": "f8",
+            }[name]
+        )
+        await pilot.pause(0.2)
+        assert getattr(app.screen, "route", "") == name
+        for _ in range(4):
+            await pilot.press("escape")
+        assert len(app.screen_stack) == 1
+
+
+async def test_help_shows_the_focused_panel_first_and_the_palette_finds_the_same(
+    make_app: Make, tmp_path: Path
+) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app()
+    async with app.run_test(size=(100, 40), notifications=True) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("question_mark")
+        shown = await see(pilot, "Next row")
+        assert "↓" in next(line for line in shown.split("\n") if "Next row" in line)
+        assert shown.index("Next row") < shown.index("Change the tags")
+        await pilot.press("escape")
+        await pilot.pause(0.2)
+        await pilot.press("colon")
+        await pilot.press(*"setti")
+        await see(pilot, "Settings: theme")
+        await pilot.press("enter")
+        await see(pilot, "Kept in")
+
+
+async def test_toasts_show_any_text_as_it_is(make_app: Make) -> None:
+    app = make_app()
+    async with app.run_test(size=(100, 40), notifications=True) as pilot:
+        for text in (*MARKUP, *COMMANDS):
+            app.notify(text, title=text)
+            await pilot.pause()
+            first = safe(text).split("\n")[0].replace("\t", " ")[:20]
+            assert first.split(" ")[0] in screen_text(app)
+            app.clear_notifications()
+            await pilot.pause()
+
+
+@pytest.mark.parametrize("text", [MARKUP[1], MARKUP[8], COMMANDS[0], COMMANDS[7]])
+async def test_questions_show_any_text_as_it_is(make_app: Make, text: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(100, 40), notifications=True) as pilot:
+        for question in (Confirm(text, [text], calls=3), Choose(text, [Option("a", text, text)]), Prompt(text, text)):
+            app.push_screen(question)
+            await pilot.pause(0.1)
+            shown = screen_text(app)
+            assert safe(text).split("\n")[0].replace("\t", "    ")[:30] in shown
+            assert "\x1b" not in shown
+            await pilot.press("escape")
+
+
+async def test_a_question_says_how_many_calls_it_makes_and_means_no_by_default(make_app: Make) -> None:
+    app = make_app()
+    answers: list[object] = []
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        app.push_screen(Confirm("Start?", calls=1200), answers.append)
+        assert "1,200 calls" in await see(pilot, "Start?")
+        await pilot.press("enter")
+        app.push_screen(Confirm("Start?", calls=1), answers.append)
+        await see(pilot, "1 call.")
+        await pilot.press("y")
+        app.push_screen(Prompt("Name", check=lambda text: "" if text == "ok" else "not that"), answers.append)
+        await see(pilot, "Name")
+        await pilot.press("x", "enter")
+        await see(pilot, "not that")
+        await pilot.press("backspace", "o", "k", "enter")
+        await pilot.pause()
+    assert answers == [False, True, "ok"]
+
+
+async def test_a_theme_is_tried_while_choosing_and_kept_when_chosen(make_app: Make, tmp_path: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 30), notifications=True) as pilot:
+        before = app.theme
+        await pilot.press("T")
+        await see(pilot, "Paper")
+        await pilot.press("G")
+        await pilot.pause()
+        assert app.theme != before
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.theme == before
+        await pilot.pause(0.2)
+        await pilot.press("T")
+        await see(pilot, "Paper")
+        await pilot.press("G", "enter")
+        await pilot.pause()
+    assert settings.read(tmp_path / "config.yaml")[0].theme == app.theme != before
+
+
+async def test_keys_of_ones_own_take_the_place_of_ours_and_a_wrong_id_is_told(make_app: Make, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        await write_run(tmp_path / "history.db", run_record(name))
+    app = make_app(keymap={"table.down": "w", "table.nothing": "x"})
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "table.nothing")
+        await see(pilot, "2 runs")
+        await pilot.press("j")
+        assert app.screen.query_one("#runs").cursor == 0  # type: ignore[attr-defined]
+        await pilot.press("w")
+        assert app.screen.query_one("#runs").cursor == 1  # type: ignore[attr-defined]
+
+
+async def test_an_unknown_theme_is_told_and_the_usual_one_is_used(make_app: Make) -> None:
+    app = make_app(theme="[/b] nowhere")
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "[/b] nowhere")
+
+
+async def test_a_history_that_cannot_be_read_is_told(make_app: Make, tmp_path: Path) -> None:
+    (tmp_path / "history.db").write_bytes(b"not a database " * 100)
+    app = make_app()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "The history cannot be read")
+
+
+@pytest.mark.parametrize("size", [(1, 1), (5, 3), (20, 5)])
+async def test_tiny_terminals_end_nothing(make_app: Make, tmp_path: Path, size: tuple[int, int]) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app()
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await pilot.pause(0.3)
+        await pilot.press("question_mark", "escape", "slash", "escape", "1", "2", "3")
+        assert app.is_running

@@ -1,0 +1,162 @@
+"""Home: every run of the history, found, marked, changed and deleted by keyboard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.support.histories import finished_history, many_runs, run_record, write_run
+from tests.support.hostile import COMMANDS, MARKUP
+from tests.support.screen_text import screen_text, see
+from tui_eval.display import one_line
+from tui_eval.store.reader import History
+from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.widgets.line_table import LineTable
+
+Make = Callable[..., TuiEvalApp]
+
+
+async def test_the_first_run_page_offers_the_demo_and_gives_way_to_the_first_run(
+    make_app: Make, tmp_path: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        shown = await see(pilot, "There is no run")
+        assert "run the demo" in shown
+        await write_run(tmp_path / "history.db", run_record("first"))
+        assert "There is no run" not in await see(pilot, "completed")
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 40), (200, 50)])
+async def test_state_plan_and_counts_are_there_at_any_usual_size(
+    make_app: Make, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    await write_run(tmp_path / "history.db", run_record("support-bot"))
+    app = make_app()
+    async with app.run_test(size=size, notifications=True) as pilot:
+        shown = await see(pilot, "✓ completed")
+        row = next(line for line in shown.split("\n") if "✓ completed" in line)
+        for part in ("support-bot", "75.0%", "✗"):
+            assert part in row
+        assert "? help" in shown
+
+
+async def test_a_live_run_stands_on_top_and_moves(make_app: Make, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    await write_run(path, run_record("old and live", time.time() - 5000), end=None, running=2)
+    await write_run(path, run_record("newer"))
+    app = make_app()
+    async with app.run_test(size=(100, 24), notifications=True) as pilot:
+        shown = await see(pilot, "running")
+        assert shown.index("old and live") < shown.index("newer")
+        assert "1 live, 2 runs" in shown
+        await write_run(path, run_record("newest"))
+        shown = await see(pilot, "1 live, 3 runs")
+        assert shown.index("old and live") < shown.index("newest")
+
+
+async def test_the_filter_is_typed_applied_and_cleared(make_app: Make, tmp_path: Path) -> None:
+    for name in ("alpha", "beta", "gamma"):
+        await write_run(tmp_path / "history.db", run_record(name))
+    app = make_app()
+    async with app.run_test(size=(100, 24), notifications=True) as pilot:
+        await see(pilot, "gamma")
+        await pilot.press(*"/bet", "enter")
+        assert "alpha" not in await see(pilot, "1 run")
+        assert isinstance(app.focused, LineTable)
+        await pilot.press("slash", "ctrl+u", *"state:xyz")
+        await see(pilot, "no state begins with")
+        await pilot.press("escape")
+        await see(pilot, "3 runs")
+        assert not isinstance(app.focused, Input)
+        await pilot.press("f")
+        await see(pilot, "No run matches")
+
+
+async def test_tags_and_a_note_are_written_into_the_history(make_app: Make, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    await write_run(path, run_record("plan"))
+    app = make_app()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("t", *"a, b ,a", "enter")
+        await pilot.press("n")
+        await see(pilot, "Note on")
+        await pilot.press(*"[/b]!", "enter")
+        await see(pilot, "[/b]!")
+    with History(path) as history:
+        run = history.run("last")
+    assert (run.tags, run.note) == (["a", "b"], "[/b]!")
+
+
+async def test_deleting_asks_says_what_is_freed_and_passes_over_live_runs(make_app: Make, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    await write_run(path, run_record("goes"))
+    await write_run(path, run_record("lives"), end=None)
+    app = make_app()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "2 runs")
+        await pilot.press("v", "G", "v", "d")
+        assert "frees about" in await see(pilot, "Delete 2 runs?")
+        await pilot.press("enter")  # no is where the cursor stands
+        await pilot.press("d")
+        await see(pilot, "Delete 2 runs?")
+        await pilot.press("y")
+        await see(pilot, "cancel it before")
+        await see(pilot, "1 run")
+    with History(path) as history:
+        assert [each.run.name for each in history.runs()] == ["lives"]
+
+
+async def test_comparing_needs_two_marked_runs(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record("one"))
+    app = make_app()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("c")
+        await see(pilot, "Mark two runs")
+
+
+async def test_hostile_names_tags_and_notes_are_shown_as_they_are(make_app: Make, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    for text in (*MARKUP, *COMMANDS):
+        run = run_record(text)
+        run.tags, run.note, run.plan_path, run.error = [text], text, text, text
+        await write_run(path, run, requests=(), outcomes=())
+    app = make_app()
+    async with app.run_test(size=(160, 50), notifications=True) as pilot:
+        await see(pilot, f"{len(MARKUP) + len(COMMANDS)} runs")
+        shown = screen_text(app)
+        for text in (*MARKUP, *COMMANDS):
+            stored = text.encode("utf-8", "backslashreplace").decode()
+            assert one_line(stored)[:20] in shown
+        for _ in range(len(MARKUP) + len(COMMANDS)):
+            await pilot.press("j")
+        await pilot.press("d")
+        await see(pilot, "Delete 1 run?")
+        await pilot.press("escape", "t")
+        await see(pilot, "Tags of")
+        await pilot.press("escape")
+
+
+async def test_ten_thousand_runs_open_like_a_page_and_are_all_reached(make_app: Make, tmp_path: Path) -> None:
+    many_runs(tmp_path / "history.db", 10_000)
+    app = make_app()
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await see(pilot, "200+ runs")
+        table = app.screen.query_one(LineTable)
+        await pilot.press("G")
+        await see(pilot, "1,200+ runs")
+        await pilot.press("s")
+        await see(pilot, "10,000 runs", 20)
+        assert table.source.count() == 10_000
+
+
+def test_the_history_of_a_loop_less_test_is_the_same(tmp_path: Path) -> None:
+    runs = finished_history(tmp_path / "history.db", ["a", "b"])
+    with History(tmp_path / "history.db") as history:
+        assert [each.run.run_id for each in history.runs()] == [run.run_id for run in reversed(runs)]
