@@ -308,6 +308,8 @@ class Form(Vertical):
         return next((name for count in range(len(steps), 0, -1) if (name := ".".join(steps[:count])) in self._rows), "")
 
     def _tell(self) -> None:
+        if not self.display:
+            return  # the form is being taken away: parts of its rows are gone already
         for name, row in self._rows.items():
             told = self._all_told or name in self._visited
             row.say(self._found.get(name, "") if told else "")
