@@ -182,7 +182,7 @@ async def test_settings_are_changed_in_a_form_and_shown_as_a_difference(
         assert "task_concurrency:" not in screen_text(app)
         await pilot.press("i", *"requests.0.execution.max_retries=4", "enter")
         await checked(pilot)
-        assert "at most 30 calls" in await see(pilot, "set requests.0.execution.max_retries=4")
+        assert "at most 30 calls" in await see(pilot, "requests.say.execution.max_retries: default → 4")
         await pilot.press("i", *"nonsense", "enter")
         await see(pilot, "write path=value")
         await pilot.press("escape", "escape")
@@ -336,3 +336,20 @@ async def test_a_sample_chosen_for_a_dataset_is_offered_to_a_plan(
         page = await see(pilot, "requests.say.dataset.sample: default →")
         assert "1 task," in page
         assert "1/2" in page
+
+
+async def test_keys_that_outrun_the_screens_end_nothing(make_app: Make, workspace: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        for pressed in ("b", "escape", "b", "a", "escape", "escape"):
+            app.open("launch")
+            await pilot.press(pressed, "escape")
+        app.open("launch", plan=workspace / "greeting.yaml")
+        await opened(pilot, workspace / "greeting.yaml")
+        for _ in range(3):
+            await pilot.press("a")
+            await see(pilot, "ctrl+o accepts")
+            await pilot.press("9", "ctrl+o")
+            await see(pilot, "what to know")
+            await pilot.press("ctrl+r")
+        await checked(pilot)

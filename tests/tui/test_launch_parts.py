@@ -95,6 +95,18 @@ def test_what_was_changed_in_a_form_becomes_settings_and_back() -> None:
     assert Setting("b", ("execution", "n_repeat"), 1) in one, "an emptied field means the default"
 
 
+def test_a_typed_override_is_shown_as_a_difference_and_a_credential_is_not_shown() -> None:
+    base = {
+        "task_concurrency": 8,
+        "requests": [{"name": "a.b", "evaluators": [{"id": "judge", "name": "helpful", "threshold": 0.5}]}],
+    }
+    assert shown.typed_text("task_concurrency=4", ["a.b"], base) == "task_concurrency: 8 → 4"
+    told = shown.typed_text("requests.a.b.evaluators.helpful.threshold=0.9", ["a.b"], base)
+    assert told == "requests.a.b.evaluators.helpful.threshold: 0.5 → 0.9"
+    assert shown.typed_text("nonsense=1", ["a.b"], base) == "nonsense"
+    assert SECRET not in shown.typed_text(f"requests.*.solution.api_key={SECRET}", ["a.b"], base)
+
+
 def test_a_plan_row_shows_its_last_run(tmp_path: Path) -> None:
     run = run_record("p")
     run.plan_path = "/w/p.yaml"

@@ -155,7 +155,7 @@ def notes(
         found += [Note("fault", fault_text(fault, workspace)) for fault in told]
         found += [Note("warning", fault_text(fault, workspace)) for fault in verdict.warnings]
     found += [Note("change", setting_text(each, base), each.place) for each in draft.settings]
-    found += [Note("change", f"set {text}", text) for text in draft.typed]
+    found += [Note("change", typed_text(text, draft.names, base), text) for text in draft.typed]
     if verdict is not None:
         found += _callees(verdict, values)
     found += [
@@ -235,6 +235,22 @@ def setting_text(setting: Setting, base: Mapping[str, Any] | None) -> str:
     return f"{setting.shown_path}: {before} → {value_text(setting.value)}"
 
 
+def typed_text(text: str, names: Sequence[str], base: Mapping[str, Any] | None) -> str:
+    """The same for an override as it was typed; one that means nothing stands as it is (the check says why)."""
+    from tui_eval.spec.compose import Setting
+    from tui_eval.spec.credentials import is_secret_name
+    from tui_eval.spec.findings import Findings
+    from tui_eval.spec.overrides import parse_overrides
+
+    parsed = parse_overrides([text], names, Findings())
+    if not parsed:
+        return text.partition("=")[0]
+    steps = tuple(str(step) for step in parsed[0].steps)
+    if is_secret_name(steps[-1]):
+        return f"{text.partition('=')[0]}: … → … (hidden)"
+    return setting_text(Setting(parsed[0].request, steps, parsed[0].value.data()), base)
+
+
 def value_text(value: Any) -> str:
     """A value as people read it in a plan; a missing one is ``default``."""
     import json
@@ -267,8 +283,13 @@ def base_value(setting: Setting, base: Mapping[str, Any]) -> Any:
 
 
 def at(data: Any, path: Sequence[str]) -> Any:
-    """The value at a path of maps, :data:`MISSING` when there is none."""
+    """The value at a path of maps (and of lists, by number or by the name of an entry), :data:`MISSING` when there is
+    none."""
     for step in path:
+        if isinstance(data, list):
+            named = {str(place): each for place, each in enumerate(data)}
+            named |= {str(each.get("name") or each.get("id")): each for each in data if isinstance(each, dict)}
+            data = named
         if not isinstance(data, Mapping) or step not in data:
             return MISSING
         data = data[step]

@@ -101,6 +101,8 @@ class LaunchScreen(BaseScreen):
         self._show()
 
     def _show(self) -> None:
+        if not self.display:
+            return  # the screen is being left: its widgets are gone already
         workspace = self._listed.workspace
         folder = self.tui.workspace
         plans = [] if workspace is None else workspace.of_kind("plan")

@@ -96,6 +96,8 @@ class BuildScreen(BaseScreen):
     async def _read(self) -> None:
         self.show_place("looking through the workspace…")
         found, cut = await asyncio.to_thread(read_choices, self.tui.workspace)
+        if not self.display:
+            return  # the screen is being left: its widgets are gone already
         samples = self.tui.chosen_samples
         known = {choice.key: choice for choice in self._choices.values() if choice.own}
         for choice in found:

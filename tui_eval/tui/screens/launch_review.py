@@ -114,6 +114,8 @@ class ReviewScreen(BaseScreen):
     # -- showing --
 
     def _show(self) -> None:
+        if not self.display:
+            return  # the screen is being left: its widgets are gone already
         values = self._values()
         references = self._look.references if self._look else ()
         base = self._look.base if self._look else None
