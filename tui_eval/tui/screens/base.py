@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class BaseScreen(Screen[None]):
+class BaseScreen(Screen[None], inherit_bindings=False):
     """Subclasses write :meth:`body`, and say in ``PANELS`` which widgets the keys 1 to 5 go to.
 
-    ``route`` is the name it was opened by. ``HELP`` is a sentence or two for the help of the screen.
+    ``route`` is the name it was opened by. ``HELP`` is a sentence or two for the help of the screen. The toolkit's own
+    keys of a screen (tab, ctrl+c) are not inherited: they would come before those of the application.
     """
 
     DEFAULT_CSS = """
