@@ -59,7 +59,9 @@ def write_file(path: Path, text: str) -> None:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(draft)
-    except FileExistsError:
+    except FileExistsError as error:
+        if error.filename2 is None:  # the folder, not the file
+            raise UsageError(f"{path} cannot be written: {path.parent} is no folder") from None
         raise UsageError(f"{path} is there already; name a new file") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from error

@@ -7,7 +7,8 @@ and ``J`` always is the next task.
 from tui_eval.tui.keys import Key
 
 TITLE = "Task"
-WITH = ("everywhere",)
+WITH = ("everywhere", "viewer")
+INSTEAD = ("viewer.next",)
 KEYS = (
     Key(
         "task.next",

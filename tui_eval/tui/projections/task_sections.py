@@ -20,7 +20,7 @@ from tui_eval.tui.widgets.styled_text import Part
 
 NAMES = ("Task", "Input", "Output", "Diff", "Scores", "Attempts", "Sent", "Received", "Events")
 _SUMMARY_LINES = 10
-_SUMMARY_CHARACTERS = 1_500
+_SUMMARY_CHARACTERS = 600
 _LABEL = 12
 
 
