@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from tui_eval.datasets import formats, inline, sampling
 from tui_eval.datasets.files import InputFile, open_input
@@ -17,13 +18,20 @@ from tui_eval.datasets.rows import BEGIN, BadRow, Item, Place, Reading, refusal
 from tui_eval.datasets.scan import scan
 from tui_eval.datasets.survey import Survey
 from tui_eval.domain import Case
-from tui_eval.errors import DatasetError, SpecError
+from tui_eval.errors import DatasetError, Fault, SpecError
 from tui_eval.spec.model import Dataset
 from tui_eval.spec.references import find_references, resolve
 
 
-def open_dataset(spec: Dataset, folder: Path, *, environment: Mapping[str, str] | None = None) -> DatasetSource:
-    """The dataset that ``spec`` describes; a relative path starts at ``folder``. Reads no case yet.
+def open_dataset(
+    spec: Dataset,
+    folder: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    platforms: Mapping[str, Any] | None = None,
+) -> DatasetSource:
+    """The dataset that ``spec`` describes; a relative path starts at ``folder``. Reads no case yet, but for the rows of
+    a platform, which are fetched; ``platforms`` has the plan's sections of these (``LoadedPlan.platforms``).
 
     ``environment`` (default: the process's) holds the values of ``${NAME}`` in the path, and may raise the size limits
     (see ``limits``). Raises DatasetError when the
@@ -31,6 +39,11 @@ def open_dataset(spec: Dataset, folder: Path, *, environment: Mapping[str, str] 
     """
     environment = os.environ if environment is None else environment
     limits = limits_from(environment)
+    if spec.platform is not None:
+        from tui_eval.datasets.platform import open_platform
+
+        formats.check_settings(spec, "", "platform")
+        return open_platform(spec, platforms or {}, environment, limits)
     if spec.path is None:
         formats.check_settings(spec, "", "inline")
         return DatasetSource(spec, None, "inline", limits)
@@ -65,6 +78,8 @@ class DatasetSource:
         self._file = file
         self._limits = limits
         self._pages: Pages | None = None
+        self.warnings: tuple[Fault, ...] = ()
+        """What whoever made the source wants to be told before a run."""
         self.id_column = spec.id
         """The column of the ids, known after the first case; None: ids are made from the content."""
 

@@ -243,7 +243,7 @@ async def _add_requests(
             name=request.name,
             state=RequestState.PENDING,
             solution_type=request.solution_type,
-            dataset=request.dataset.path or "(cases in the plan)",
+            dataset=request.dataset.path or request.dataset.platform or "(cases in the plan)",
             dataset_hash=entry.survey.content_hash if entry is not None and entry.survey is not None else "",
         )
         for request, entry in zip(loaded.requests, entries, strict=True)

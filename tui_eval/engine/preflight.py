@@ -80,7 +80,7 @@ def _survey(
     loaded: LoadedPlan, request: LoadedRequest, environment: Mapping[str, str], report: Preflight
 ) -> tuple[DatasetSource, Survey] | None:
     try:
-        source = open_dataset(request.dataset, loaded.folder, environment=environment)
+        source = open_dataset(request.dataset, loaded.folder, environment=environment, platforms=loaded.platforms)
         survey = source.check()
     except DatasetError as error:
         for fault in error.faults:
@@ -88,6 +88,8 @@ def _survey(
         return None
     for note in survey.notes:
         report.add(Fault(note, file=source.label, warning=True))
+    for warning in source.warnings:
+        report.add(warning)
     return source, survey
 
 

@@ -34,15 +34,18 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class PlatformKind:
-    """A platform that a plan may name with a section of its own. All three are ``module:Name``, imported on first use.
+    """A platform that a plan may name with a section of its own. The first three are ``module:Name``, imported on first
+    use.
 
     ``options`` is the section's model. ``rows`` is a function ``(options, environment) -> PlatformRows`` (see
-    ``datasets.platform``). ``companion`` is a class that goes along with a run (see ``engine.companions``).
+    ``datasets.platform``). ``companion`` is a class that goes along with a run (see ``engine.companions``). ``secrets`` are
+    environment variables that hold its credentials: their values are kept out of everything that is written.
     """
 
     options: str
     rows: str
     companion: str
+    secrets: tuple[str, ...] = ()
 
     def options_model(self) -> type[BaseModel]:
         return cast(type[BaseModel], load(self.options))
@@ -53,6 +56,12 @@ PLATFORMS = {
         "tui_eval.spec.agentloop_options:AgentLoopOptions",
         "tui_eval.platforms.agentloop.dataset:platform_rows",
         "tui_eval.platforms.agentloop.companion:AgentLoopCompanion",
+        (
+            "AGENTLOOP_SK",
+            "AGENTLOOP_SECURITY_TOKEN",
+            "ALIBABA_CLOUD_ACCESS_KEY_SECRET",
+            "ALIBABA_CLOUD_SECURITY_TOKEN",
+        ),
     ),
 }
 

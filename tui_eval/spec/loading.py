@@ -7,7 +7,7 @@ agent is called, and no package is imported but that of a kind the plan names.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,22 @@ _TOP = [*known_keys(PlanHead), "defaults", "requests"]
 
 
 @dataclass(frozen=True, slots=True)
+class LoadedPlatform:
+    """A platform section of a plan. ``options`` is the platform's model, references resolved; ``locate`` tells where a
+    path inside the section, or the nearest part of it, was typed."""
+
+    options: Any
+    locate: Callable[[KeyPath], Place]
+
+
+@dataclass(frozen=True, slots=True)
 class LoadedPlan:
     """A plan that can be run.
 
     ``folder`` (absolute) is where relative paths start. ``stored`` is the resolved plan as JSON data fit for the
     history: defaults and saved files merged in, ``${NAME}`` in place, typed credentials hidden; it loads again as a
     plan. ``resolved`` is the same with typed credentials (memory only), ``source_text`` the file as typed (memory
-    only too). ``platforms`` has the options of each platform section, references resolved. ``secrets`` knows every value to keep out of what is written. ``references`` are the names of all
+    only too). ``platforms`` has the platform sections by name. ``secrets`` knows every value to keep out of what is written. ``references`` are the names of all
     environment variables that the plan needs.
     """
 
@@ -56,7 +65,7 @@ class LoadedPlan:
     resolved: dict[str, Any] = field(repr=False)
     source_text: str = field(repr=False, default="")
     references: frozenset[str] = frozenset()
-    platforms: Mapping[str, Any] = field(repr=False, default_factory=dict)
+    platforms: Mapping[str, LoadedPlatform] = field(repr=False, default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +129,8 @@ class _Loader:
         self.environment = environment
         self.saved = SavedFiles(source.folder, findings)
         self.reader = RequestReader(findings, environment, check=check)
-        self.platforms: dict[str, BaseModel | None] = {}
+        self.platforms: dict[str, LoadedPlatform] = {}
+        self.hidden: set[str] = set()
 
     def load(self, overrides: Sequence[str]) -> LoadedPlan | None:
         root = self.source.root
@@ -146,7 +156,8 @@ class _Loader:
     def _loaded(self, head: PlanHead, pairs: list[tuple[LoadedRequest, Request]]) -> LoadedPlan:
         given = {name: getattr(head, name) for name in head.model_fields_set}
         plan = Plan(**given, requests=[request for _, request in pairs])
-        values = {name: self.environment[name] for name in self.reader.names if self.environment.get(name)}
+        names = self.reader.names | self.hidden
+        values = {name: self.environment[name] for name in names if self.environment.get(name)}
         secrets = Secrets(values, self.reader.typed)
         for name in secrets.too_short:
             self.findings.warn(
@@ -213,13 +224,20 @@ class _Loader:
             self._check_runtime(root)
         return head
 
-    def _platforms(self, root: Node) -> dict[str, BaseModel | None]:
-        """The options of each platform section that is there, None for one with a fault."""
-        found: dict[str, BaseModel | None] = {}
+    def _platforms(self, root: Node) -> dict[str, LoadedPlatform]:
+        """The platform sections that are there."""
+        found: dict[str, LoadedPlatform] = {}
         for name, kind in kinds.PLATFORMS.items():
             section = root.get(name)
-            if section is not None and section.value is not None:
-                found[name] = self.reader.section(section, kind.options_model(), f"`{name}`")
+            if section is None or section.value is None:
+                continue
+            options = self.reader.section(section, kind.options_model(), f"`{name}`")
+
+            def locate(path: KeyPath, section: Node = section) -> Place:
+                return section.find(path)[1]
+
+            found[name] = LoadedPlatform(options, locate)
+            self.hidden.update(name for name in kind.secrets if self.environment.get(name))
         return found
 
     def _check_runtime(self, root: Node) -> None:
