@@ -72,11 +72,16 @@ def describe(path: Path, settings: Mapping[str, Any], settings_of: str, watcher:
     if "records" not in settings and path.suffix.lower() in _DOCUMENTS:
         tries.append({**settings, "records": "cases"})
     trouble: tuple[Fault, ...] = ()
+    found: list[DatasetFacts] = []
     for how in tries:
         try:
-            return _described(path, stamp, how, settings_of, watcher)
+            found.append(_described(path, stamp, how, settings_of, watcher))
         except DatasetError as error:
             trouble = trouble or error.faults
+        if found and found[-1].columns:
+            return found[-1]
+    if found and not trouble:
+        return found[0]
     return DatasetFacts(path, stamp, stamp[1] if stamp else 0, "", settings, settings_of, trouble=trouble)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,10 +136,9 @@ def request_row(request: RequestPreview) -> Row:
 def fault_row(place: int, fault: Fault, own: Path) -> Row:
     """The row of a fault or a warning; its key is its place in the list."""
     where = f"{fault.line}:{fault.column}" if fault.column else str(fault.line or "-")
-    if fault.file and fault.file != str(own):
-        where = f"{os.path.basename(fault.file)}:{where}"
+    elsewhere = f"{os.path.basename(fault.file)}: " if fault.file and fault.file != str(own) else ""
     sign = Cell("! ", "warning") if fault.warning else Cell("✗ ", "failed")
-    message = (Cell(fault.message), Cell(f"  → {fault.hint}" if fault.hint else "", "accent"))
+    message = (Cell(elsewhere, "title"), Cell(fault.message), Cell(f"  → {fault.hint}" if fault.hint else "", "accent"))
     return Row(place, ((sign, Cell(where)), Cell(fault.path, "muted"), message))
 
 
@@ -152,8 +151,7 @@ def request_text(request: RequestPreview) -> str:
 
 def fault_text(fault: Fault) -> str:
     """All of a fault, for below the list."""
-    hint = f"\n→ {fault.hint}" if fault.hint else ""
-    return f"{fault.path + ': ' if fault.path else ''}{fault.message}{hint}"
+    return str(replace(fault, hint="")) + (f"\n→ {fault.hint}" if fault.hint else "")
 
 
 def solution_text(data: Mapping[str, Any]) -> str:

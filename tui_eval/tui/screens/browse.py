@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.widget import Widget
 
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import line, plural
@@ -122,8 +121,8 @@ class BrowseScreen(BaseScreen):
         if number > 1:
             self.chosen_detail = self.NAMES[number - 1]
         self._arrange(number - 1)
-        panel: Widget = self.query_one(f"#{self.NAMES[number - 1]}")
-        panel.focus()
+        # At once, not when the queue comes to it: what is queued asks where the focus is.
+        self.set_focus(self.query_one(f"#{self.NAMES[number - 1]}"))
 
     def next_panel(self, direction: int) -> None:
         """tab: the next panel, hidden or not."""

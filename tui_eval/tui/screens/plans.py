@@ -73,7 +73,10 @@ class PlansScreen(BrowseScreen):
         self._runs = LastRuns()
         self._shown: CheckedPlan | None = None
         self._in_view: tuple[Path, object, list[Fault]] | None = None
+        self._other_file: Path | None = None
+        self._wanted_line = 0
         self._wanted: Path | None = None
+        self._looked = False
         self._busy = ""
 
     def body(self) -> Iterable[Widget]:
@@ -115,13 +118,14 @@ class PlansScreen(BrowseScreen):
         self._reals = {each.path: os.path.realpath(each.path) for each in self._found}
         self.tell_bounds(workspace)
         self.show_files()
-        for done, each in enumerate(list(self._found)):
+        for done, each in enumerate(sorted(self._found, key=lambda each: each.size)):  # no large one before the others
             self._busy = f"checking {done + 1} of {len(self._found)}"
             before = self.shelf.known(each.path)
             checked = await away(partial(self.shelf.check, each.path, again=again))
             if checked is not before:
                 self.show_files()
         self._busy = ""
+        self._looked = True
         self.show_files()
 
     @work(group="check", exclusive=True)
@@ -203,6 +207,7 @@ class PlansScreen(BrowseScreen):
                 else []
             )
             if other:
+                self._other_file = None
                 self.table("requests").action_first()
                 self.table("faults").action_first()
             self._say_why_empty(checked)
@@ -235,9 +240,9 @@ class PlansScreen(BrowseScreen):
             self._show_file()
 
     @work(group="file", exclusive=True)
-    async def _show_file(self, path: Path | None = None, at: int = 0) -> None:
-        """Read a file (by default the plan's) into the viewer, at a line; nothing to do when it is there already."""
-        path = path or self.path
+    async def _show_file(self) -> None:
+        """Read the file into the viewer, unless it is there already, and go to the line that is wanted."""
+        path = self._other_file or self.path
         view = self.query_one(SourceView)
         if path is None:
             view.set_source("", {})
@@ -247,11 +252,12 @@ class PlansScreen(BrowseScreen):
             text = await away(partial(read_source, path))
             same = self._in_view is not None and self._in_view[0] == path
             self._in_view = wanted
-            marks = {each.line: "warning" for each in self._all_faults if each.warning and each.file == str(path)}
-            marks |= {each.line: "fault" for each in self._all_faults if not each.warning and each.file == str(path)}
-            view.set_source(text, marks, keep_place=same)
-        if at:
-            view.point_at(at)
+            own = [each for each in self._all_faults if each.file == str(path)]
+            marks = {each.line: "warning" for each in own if each.warning}
+            view.set_source(text, marks | {each.line: "fault" for each in own if not each.warning}, keep_place=same)
+        if self._wanted_line:
+            view.point_at(self._wanted_line)
+            self._wanted_line = 0
 
     @on(LineTable.Highlighted, "#faults")
     def _fault_moved(self) -> None:
@@ -277,8 +283,9 @@ class PlansScreen(BrowseScreen):
     def _go_to_fault(self, event: LineTable.Selected) -> None:
         fault = self._all_faults[int(str(event.key))]
         path = Path(fault.file) if fault.file else self.path
+        self._other_file, self._wanted_line = path, fault.line
         self.focus_panel(self.NAMES.index("file") + 1)
-        self._show_file(path, fault.line)
+        self._show_file()
 
     # -- what one does with a plan --
 
