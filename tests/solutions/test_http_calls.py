@@ -359,6 +359,17 @@ async def test_an_unknown_host_and_a_certificate_are_explained() -> None:
         assert "no/such.pem" in str(await error_of(url, tls={"ca_file": "no/such.pem"}))
 
 
+async def test_headers_without_end_are_said_so() -> None:
+    huge = [{"text": "HTTP/1.1 200 OK\r\nx: " + "a" * 200_000 + "\r\n\r\n"}]
+    async with play({"paths": {"/": huge}}) as server:
+        assert "the headers of the answer" in str(await error_of(server.url("/")))
+
+
+async def test_a_status_of_3xx_that_leads_nowhere_is_no_redirect() -> None:
+    async with play({"paths": {"/": [{"text": "HTTP/1.1 304 Not Modified\r\n\r\n"}]}}) as server:
+        assert str(await error_of(server.url("/"))) == "HTTP 304 Not Modified: no answer (only 2xx is one)"
+
+
 async def test_something_that_is_not_http_is_said_so() -> None:
     async with play({"paths": {"/": [{"text": "SSH-2.0-OpenSSH_9.6\r\n\r\n"}]}}) as server:
         error = await error_of(server.url("/"))

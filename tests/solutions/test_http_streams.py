@@ -48,6 +48,13 @@ async def test_without_an_extractor_data_is_joined_as_it_is(path: str, output: s
         assert (await answer_of(server.url(path))).output == output
 
 
+async def test_bytes_that_are_no_text_are_never_replaced_unsaid() -> None:
+    found = await heard(b'data: {"t":"a\xff"}\n\ndata: {"t":"b"}\n\n', chunk_extractor="t")
+    assert found.output == "a\ufffdb"
+    assert found.notes == ["1 event cannot be read as UTF-8: what is wrong stands as \ufffd"]
+    assert (await heard('data: {"t":"a\ufffd"}\n\n', chunk_extractor="t")).notes == []
+
+
 @pytest.mark.parametrize("path", ["/one-newline", "/no-newline"])
 async def test_a_last_event_without_a_blank_line_counts(path: str) -> None:
     async with play("25-sse-no-final-blank") as server:

@@ -45,6 +45,8 @@ def failure_of(error: Exception, place: str, received: int | None = None, stream
         when = "early, before the end of the stream" if streamed else "before the end of the answer"
         return Failure(f"connection closed {when}, {received} bytes received", unsent=False)
     if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
+        if "buffer too long" in str(error):
+            return Failure(f"the headers of the answer of {place} are too long (more than 100 kB)", unsent=False)
         return Failure(f"{place} did not answer in HTTP/1.1", unsent=False)
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
         how = " (connection reset)" if _find(error, ConnectionResetError) else ""

@@ -22,7 +22,8 @@ class ServerSentEvent:
     """One event. ``event`` is ``message`` when the stream named none, ``id`` the last id seen, ``retry`` milliseconds.
 
     ``complete`` is False for a last event that no blank line followed: it may be cut. ``cut_character`` is True when
-    such an event ends inside a UTF-8 character (it is then certainly cut).
+    such an event ends inside a UTF-8 character (it is then certainly cut). ``broken`` is True when something in its
+    data was not UTF-8 and stands as U+FFFD.
     """
 
     data: str
@@ -31,6 +32,7 @@ class ServerSentEvent:
     retry: int | None = None
     complete: bool = True
     cut_character: bool = False
+    broken: bool = False
 
 
 class SseParser:
@@ -133,13 +135,19 @@ class SseParser:
             self._retry = int(value)
 
     def _dispatch(self, complete: bool = True, cut_character: bool = False) -> ServerSentEvent:
+        data, broken = b"\n".join(self._data), False
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            text, broken = data.decode("utf-8", "replace"), True
         event = ServerSentEvent(
-            data=b"\n".join(self._data).decode("utf-8", "replace"),
+            data=text,
             event=self._event or "message",
             id=self._id,
             retry=self._retry,
             complete=complete,
             cut_character=cut_character,
+            broken=broken,
         )
         self._data, self._data_bytes, self._event = [], 0, ""
         return event

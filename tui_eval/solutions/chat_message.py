@@ -59,6 +59,7 @@ def answer_of_stream(reply: Reply, sink: EventSink) -> Answer:
     if not (taker.whole or sink.saw_done):
         message = "incomplete: stream ended without a finish reason and without `[DONE]`"
         raise bad_answer(reply, message, kind="incomplete", resend=Resend.MAYBE_RECEIVED)
+    reply.notes += sink.notes()
     if taker.foreign:
         reply.notes.append(f"{taker.foreign} of {plural(taker.count, 'event')} had no `choices` and no `usage`")
     read = taker.message

@@ -134,8 +134,7 @@ def whole_text(reply: Reply, sink: EventSink, taker: ChunkTaker) -> JsonValue:
         raise _incomplete(reply, f"incomplete: stream ended without an end marker (expected {rules.marker})")
     if reply.encoding_cut:
         raise _incomplete(reply, f"the stream stopped before the end of its content-encoding: {reply.encoding}")
-    if sink.unclosed:
-        reply.notes.append("the last event had no blank line after it")
+    reply.notes += sink.notes()
     if rules.text is None:
         return taker.output()
     path = rules.text.expression

@@ -13,7 +13,7 @@ from tui_eval.domain import JsonValue, StreamEvent
 from tui_eval.errors import Resend, SolutionError
 from tui_eval.net.sse import ServerSentEvent, SseParser
 from tui_eval.solutions.strict_json import InvalidJson, parse_json
-from tui_eval.solutions.wording import agent_message, snippet
+from tui_eval.solutions.wording import agent_message, plural, snippet
 
 KEPT_EVENTS = 2000
 """Events that are kept with their times; the later ones are in the raw body only."""
@@ -41,7 +41,8 @@ class EventTaker(Protocol):
 
 
 class EventSink:
-    """See the module. ``count`` is the number of events (``saw_done``: one of them was ``[DONE]``), ``unclosed`` is True when the last one had no blank line."""
+    """See the module. ``count`` is the number of events (``saw_done``: one of them was ``[DONE]``), ``broken`` of those
+    that were not all UTF-8; ``unclosed`` is True when the last one had no blank line."""
 
     noun = "event"
 
@@ -50,6 +51,7 @@ class EventSink:
         self.saw_done = False
         self.events: list[StreamEvent] = []
         self.count = 0
+        self.broken = 0
         self.unclosed = False
         self.taker = taker
         self._parser = SseParser(max_event_bytes)
@@ -85,8 +87,16 @@ class EventSink:
     def output(self) -> JsonValue:
         return self.taker.output()
 
+    def notes(self) -> list[str]:
+        """What a reader should know of how the stream was read."""
+        notes = ["the last event had no blank line after it"] if self.unclosed else []
+        if self.broken:
+            notes.append(f"{plural(self.broken, 'event')} cannot be read as UTF-8: what is wrong stands as \ufffd")
+        return notes
+
     def _take(self, event: ServerSentEvent) -> bool:
         self.count += 1
+        self.broken += event.broken
         if len(self.events) < KEPT_EVENTS:
             self.events.append(StreamEvent(self._at, event.event, event.data))
         if event.event == "error":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 
 from tui_eval.solutions.exchange import Reply, partial
-from tui_eval.solutions.statuses import redirect_error
+from tui_eval.solutions.statuses import REDIRECTS, redirect_error
 
 MAX_REDIRECTS = 10
 
@@ -21,7 +21,7 @@ def next_request(request: httpx.Request, reply: Reply, follow: bool) -> httpx.Re
     Raises SolutionError (``http_status``) when it is not followed, points nowhere, or is one too many.
     """
     status = reply.status or 0
-    target = _target(request, reply) if status in (301, 302, 303, 307, 308) else None
+    target = _target(request, reply) if status in REDIRECTS else None
     shown = None if target is None else _without_secrets(target)
     if target is None or not follow or request.method not in ("GET", "HEAD"):
         error = redirect_error(status, request.method, shown)

@@ -12,6 +12,7 @@ from tui_eval.net.retry_after import wait_asked_for
 from tui_eval.solutions.wording import snippet, status_message
 
 _USED_UP = re.compile(r"quota|billing|insufficient[_ ]?(funds|credit|balance)", re.IGNORECASE)
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NOT_NOW = frozenset({408, 425, 429, 503, 529})
 _NOT_SENT_ON = frozenset({501, 505, 506, 508, 510, 511})
 
@@ -39,6 +40,8 @@ def status_error(status: int, headers: Mapping[str, str], document: JsonValue, t
 def redirect_error(status: int, method: str, target: str | None) -> SolutionError:
     """A redirect that is not followed. ``target`` is where it points, without query and credentials."""
     name = f"HTTP {status}{_phrase(status)}"
+    if status not in REDIRECTS:
+        return SolutionError("http_status", f"{name}: no answer (only 2xx is one)")
     if target is None:
         return SolutionError("http_status", f"{name}: a redirect that names no usable address")
     why = (
