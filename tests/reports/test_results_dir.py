@@ -92,17 +92,18 @@ def test_request_names_cannot_leave_the_folder_or_share_one(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
-def test_a_torn_last_line_of_a_killed_run_is_cut_off(tmp_path: Path) -> None:
+def test_the_folder_of_a_run_that_is_taken_up_again_is_written_anew(tmp_path: Path) -> None:
     requests = [request()]
     first = ResultsDir(tmp_path, run(PLAN), requests)
     first.add(requests[0], Described(), finished())
-    first.close(run(PLAN), requests)
     path = first.path / "prod" / "tasks.jsonl"
     with path.open("a", encoding="utf-8") as stream:
         stream.write('{"case_id": "torn' + "x" * 100_000)
     second = ResultsDir(tmp_path, run(PLAN), requests)
+    second.add_view(TaskView("prod", task("a"), output="kept"))
     second.add(requests[0], Described(case_id="b"), finished())
     second.close(run(PLAN), requests)
+    first.close(run(PLAN), requests)
     assert [line["case_id"] for line in lines(path)] == ["a", "b"]
 
 

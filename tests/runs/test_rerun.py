@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 from tests.support.product import Agent, Product
@@ -156,3 +157,20 @@ def test_a_case_that_changed_is_told_also_when_the_agent_reads_it_whole(product:
 
     assert "1 case changed since that run: s1" in again.stderr
     assert "4 cases in the dataset now, 3 of them in this run" in again.stderr
+
+
+def test_the_results_folder_of_a_rerun_has_what_was_taken_over_too(product: Product, agent: Agent) -> None:
+    product.write_cases(rows(10, {5}))
+    plan = product.write_plan(PLAN)
+    environment = {"AGENT": agent.url}
+    product.run("run", str(plan), environment=environment)
+    folder = product.folder / "results"
+    again = product.run(
+        "rerun", "last", "--failed", "--results-dir", str(folder), "--run-id", "again", environment=environment
+    )
+    assert again.returncode == 1, again.stderr
+    lines = [json.loads(line) for line in (folder / "again" / "json" / "tasks.jsonl").read_text().splitlines()]
+    assert len({line["case_id"] for line in lines}) == len(lines) == 10
+    assert sum(line["reused_from"] is not None for line in lines) == 9
+    summary = json.loads((folder / "again" / "summary.json").read_text())
+    assert summary["totals"]["total"] == 10

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("plans", nargs=-1, metavar="PLAN...", type=click.Path(path_type=Path))
 @set_option
 @json_option
-@click.option("--from-stdin", is_flag=True, hidden=True)
+@click.option("--from-stdin", is_flag=True, hidden=True, help="For the screens: what to check comes as JSON.")
 def validate(plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool, from_stdin: bool) -> int:
     """List every fault of PLAN and its datasets. Nothing is executed and nothing is sent.
 

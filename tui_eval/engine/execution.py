@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.domain import Outcome
 from tui_eval.engine.data import Progress, TaskDescription, TaskResult
 from tui_eval.engine.executor import LocalExecutor
 from tui_eval.engine.obeying import Parts, asked, obey
@@ -27,6 +28,7 @@ from tui_eval.engine.starting import Start, started
 from tui_eval.engine.task import Surroundings
 from tui_eval.errors import HistoryError
 from tui_eval.reports.results_dir import ResultsDir
+from tui_eval.reports.stored import task_views
 from tui_eval.store.records import Activity, LogLine, RequestRecord, RequestState, RunRecord, RunState
 
 if TYPE_CHECKING:
@@ -136,7 +138,12 @@ class Execution:
 
     def write_results_to(self, folder: Path, redact: Callable[[Any], Any]) -> None:
         """Also write every finished task below ``folder`` (see ``reports.results_dir``), secrets replaced."""
-        self._results = ResultsDir(folder, self.run_record, list(self._requests.values()), redact)
+        run, requests = self.run_record, list(self._requests.values())
+        self._results = ResultsDir(folder, run, requests, redact)
+        self._count()
+        if any(request.counters.finished for request in requests):
+            for view in task_views(self._history, run, requests, [outcome for outcome in Outcome if outcome.final]):
+                self._results.add_view(view)
 
     async def run(self) -> Ended:
         """Execute until the end and write the final state."""
@@ -163,9 +170,18 @@ class Execution:
         await self._writer.flush()
         requests = list(self._requests.values())
         if self._results is not None:
-            self._results.close(run, requests)
+            await self._close_results(self._results)
         self._tell(self._listener.ended)
         return Ended(run, requests, signal=self.stopped_by, history_failed=self._writer.failed)
+
+    async def _close_results(self, results: ResultsDir) -> None:
+        """Write the summaries; what could not be written is said with the run, whose results are in the history."""
+        run = self.run_record
+        results.close(run, list(self._requests.values()))
+        if results.error:
+            run.warnings.append(results.error)
+            self._tell(self._listener.trouble, results.error)
+            await self._writer.set_run_state(run.id, run.state, warnings=run.warnings)
 
     async def _broken_off(self, problem: BaseException) -> None:
         """Whoever awaited the run cancelled it, or the engine broke: what is finished is kept, the rest can be resumed."""

@@ -2,14 +2,14 @@
 
 ``<folder>/<run id>/<request>/tasks.jsonl`` has a line for every finished task, in the order they finish;
 ``summary.json`` beside it, and ``summary.json`` and ``summary.md`` of the whole run one level up, are written at the
-end. The history stays the record of the run: a folder that cannot be written costs the folder, not the run.
+end. The history stays the record of the run: a folder that cannot be written costs the folder, not the run, and the
+folder of a run that is taken up again is written anew, beginning with what had finished (:meth:`ResultsDir.add_view`).
 """
 
 from __future__ import annotations
 
 import io
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -72,7 +72,7 @@ class ResultsDir:
         try:
             for name, place in self._folders.items():
                 place.mkdir(parents=True, exist_ok=True)
-                self._streams[name] = _appending(place / "tasks.jsonl")
+                self._streams[name] = (place / "tasks.jsonl").open("w", encoding="utf-8", newline="\n")
         except OSError as error:
             self._close_streams()
             raise UsageError(f"results folder {self.path}: cannot be written: {_why(error)}") from error
@@ -146,30 +146,6 @@ def _folders(path: Path, requests: list[RequestRecord]) -> dict[str, Path]:
         taken.add(name.casefold())
         folders[request.name] = path / name
     return folders
-
-
-def _appending(path: Path) -> TextIO:
-    """``path`` open for appending, without the torn last line that a kill may have left."""
-    if path.exists():
-        with path.open("rb+") as existing:
-            size = existing.seek(0, os.SEEK_END)
-            end = _end_of_lines(existing, size)
-            if end < size:
-                existing.truncate(end)
-    return path.open("a", encoding="utf-8", newline="\n")
-
-
-def _end_of_lines(stream: Any, size: int) -> int:
-    """The position behind the last line feed, searched backwards."""
-    end = size
-    while end:
-        start = max(0, end - 65536)
-        stream.seek(start)
-        found = stream.read(end - start).rfind(b"\n")
-        if found >= 0:
-            return int(start + found + 1)
-        end = start
-    return 0
 
 
 def _replace(path: Path, text: str) -> None:
