@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -100,6 +101,19 @@ class Product:
         """Ask the history with SQL of the test's own, not with the product's reader."""
         with closing(sqlite3.connect(f"file:{self.history}?mode=ro", uri=True)) as connection:
             return connection.execute(sql, values).fetchall()
+
+    def wait_for(self, sql: str, *values: Any, seconds: float = 20) -> list[tuple[Any, ...]]:
+        """Wait until a query of the history gives a row; the rows. A history that is not there yet is waited for too."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                if self.history.exists() and (rows := self.query(sql, *values)):
+                    return rows
+            except sqlite3.OperationalError as error:
+                if "no such table" not in str(error):
+                    raise
+            time.sleep(0.03)
+        raise AssertionError(f"{sql}: no row within {seconds:g} s")
 
     def outcomes(self, run_id: str) -> dict[tuple[str, str, int], str]:
         """Outcome by (request, case id, repeat)."""

@@ -61,8 +61,8 @@ def _cancel_run(parts: Parts, who: str, *, drain: bool) -> str:
 
 
 def _cancel_task(parts: Parts, who: str, key: Any) -> str:
-    if not isinstance(key, int) or isinstance(key, bool):
-        return f"a task is named by its key, a whole number, not {key!r}"
+    if not isinstance(key, int) or isinstance(key, bool) or not 0 < key < 2**63:
+        return f"a task is named by its key in the history, not {key!r}"
     if parts.orchestration.cancel_task(key, who):
         return "cancelling the task"
     try:

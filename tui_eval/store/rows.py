@@ -165,7 +165,16 @@ def score_record(row: tuple[Any, ...]) -> Score:
 def command_record(row: tuple[Any, ...]) -> Command:
     """A row of id, kind, arguments, given_by, given_at."""
     identity, kind, arguments, given_by, given_at = row
-    return Command(identity, kind, json.loads(arguments), given_by, given_at)
+    return Command(identity, kind, command_arguments(arguments), given_by, given_at)
+
+
+def command_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a command. Other programs can write into that table: what is no JSON object counts as none."""
+    try:
+        arguments = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return arguments if isinstance(arguments, dict) else {}
 
 
 def log_line(row: tuple[Any, ...]) -> LogLine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from tui_eval.domain import Outcome
 from tui_eval.errors import UsageError
 from tui_eval.store.liveness import state_now
 from tui_eval.store.records import Counters, RunRecord, RunState
-from tui_eval.store.rows import COUNTERS, RUN_COLUMNS, run_record
+from tui_eval.store.rows import COUNTERS, RUN_COLUMNS, command_arguments, run_record
 
 LAST = "last"
 _LIVE = tuple(state.value for state in RunState if state.live)
@@ -183,7 +182,7 @@ def commands(connection: sqlite3.Connection, run: int) -> list[GivenCommand]:
         (run,),
     )
     return [
-        GivenCommand(key, kind, json.loads(arguments), given_by, given_at, taken_at, answer)
+        GivenCommand(key, kind, command_arguments(arguments), given_by, given_at, taken_at, answer)
         for key, kind, arguments, given_by, given_at, taken_at, answer in rows
     ]
 
