@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from textual.pilot import Pilot
 
 from tests.support.hostile import COMMANDS, MARKUP
 from tests.support.screen_text import screen_text, see
+from tui_eval.errors import HistoryError
 from tui_eval.spec.loading import load_plan
 from tui_eval.store.reader import History
 from tui_eval.tui.application import TuiEvalApp
@@ -20,6 +23,7 @@ from tui_eval.tui.widgets.line_table import LineTable
 
 Make = Callable[..., TuiEvalApp]
 SECRET = "hunter2-hunter2-hunter2"
+PATIENCE = 30.0  # seconds, on a machine that does other things
 
 PLAN = """\
 # a plan with a reference
@@ -63,7 +67,8 @@ async def opened(pilot: Pilot[Any], plan: Path) -> None:
 
 async def checked(pilot: Pilot[Any]) -> ReviewScreen:
     """Wait until the check has said something."""
-    for _ in range(400):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         await pilot.pause(0.02)
         screen = pilot.app.screen
         if isinstance(screen, ReviewScreen) and (screen._verdict is not None or screen._problem):
@@ -71,13 +76,25 @@ async def checked(pilot: Pilot[Any]) -> ReviewScreen:
     raise AssertionError(screen_text(pilot.app))
 
 
+async def begun(path: Path) -> str:
+    """The id of the run that was started, once it stands in the history."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with suppress(HistoryError), History(path) as history:
+            if runs := history.runs(limit=1):
+                return runs[0].run.run_id
+        await asyncio.sleep(0.02)
+    raise AssertionError("no run began")
+
+
 async def ended(path: Path, run_id: str) -> str:
-    """The state of a run once its runner has ended."""
-    for _ in range(400):
-        with History(path) as history:
+    """The state of a run once its runner has ended, and no process of it is left."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with suppress(HistoryError), History(path) as history:
             run = history.run(run_id)
-        if run.finished_at is not None:
-            return run.state.value
+            if run.finished_at is not None and not Path(f"/proc/{run.pid}").exists():
+                return run.state.value
         await asyncio.sleep(0.02)
     raise AssertionError("the run did not end")
 
@@ -111,7 +128,7 @@ async def test_a_missing_variable_is_typed_masked_and_lives_in_the_runner_only(
         assert "makes 2 calls" in page
         assert "printenv" in page
         await pilot.press("y")
-        run_id = await begun(pilot, workspace / "history.db")
+        run_id = await begun(workspace / "history.db")
         assert await ended(workspace / "history.db", run_id) == "completed"
         assert SECRET not in screen_text(app)
     with History(workspace / "history.db") as history:
@@ -120,17 +137,6 @@ async def test_a_missing_variable_is_typed_masked_and_lives_in_the_runner_only(
     for file in workspace.rglob("*"):
         if file.is_file():
             assert SECRET.encode() not in file.read_bytes(), file
-
-
-async def begun(pilot: Pilot[Any], path: Path) -> str:
-    """The id of the run that was started, once it stands in the history."""
-    for _ in range(400):
-        await pilot.pause(0.02)
-        if path.exists():
-            with History(path) as history:
-                if runs := history.runs(limit=1):
-                    return runs[0].run.run_id
-    raise AssertionError(screen_text(pilot.app))
 
 
 async def test_a_plan_is_composed_saved_and_can_be_run_from_its_file(make_app: Make, workspace: Path) -> None:
