@@ -126,7 +126,7 @@ async def test_a_request_that_hangs_does_not_hold_the_others() -> None:
     stage = Stage({"slow": hang, "quick": quick}, {"slow": 40, "quick": 40}, capacity=4)
     running = asyncio.create_task(stage.orchestration.run())
     async with asyncio.timeout(2):
-        while len(stage.record.outcomes("quick")) < 40:  # noqa: ASYNC110
+        while len(stage.record.outcomes("quick")) < 40:
             await asyncio.sleep(0.005)
             for key, _ in stage.orchestration.in_flight()[:3]:
                 stage.orchestration.cancel_task(key, "freed for the test") if key < 2000 else None
