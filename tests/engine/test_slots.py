@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from itertools import pairwise
 
 from tui_eval.engine.slots import Slots
 
@@ -92,7 +93,7 @@ async def test_calls_to_a_host_start_no_closer_than_its_rate() -> None:
             starts.append(asyncio.get_running_loop().time())
 
     await asyncio.gather(*(call() for _ in range(6)))
-    gaps = [later - earlier for earlier, later in zip(starts, starts[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(starts)]
     assert min(gaps) > 0.005
     assert starts[-1] - starts[0] >= 0.045
 
