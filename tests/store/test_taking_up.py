@@ -68,7 +68,7 @@ async def test_a_run_with_a_living_runner_is_not_taken_up(path: Path) -> None:
 
 async def test_a_stale_heartbeat_does_not_give_a_living_runner_away(path: Path) -> None:
     async with await HistoryWriter.open(path) as writer, await HistoryWriter.open(path) as other:
-        run, _ = await planned(writer, 1)
+        await planned(writer, 1)
         writer.heartbeat(1.0)
         await writer.flush()
         with pytest.raises(HistoryError, match="being executed"):

@@ -1,20 +1,26 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.store.conftest import ROOT
 from tests.store.records import finished, planned, reading
-from tui_eval.errors import UsageError
+from tui_eval.errors import HistoryError, UsageError
 from tui_eval.store import upkeep
 from tui_eval.store.command_box import give, wait_taken
 from tui_eval.store.opening import check_integrity
+from tui_eval.store.place import log_path
+from tui_eval.store.reader import History
 from tui_eval.store.records import RunState
-from tui_eval.store.upkeep import delete_run, set_note, set_pinned, set_tags
+from tui_eval.store.upkeep import backup, delete_run, set_note, set_pinned, set_tags, vacuum
 from tui_eval.store.writer import HistoryWriter
 
 
@@ -135,3 +141,97 @@ async def test_what_nobody_would_obey_is_refused(path: Path) -> None:
     with pytest.raises(UsageError, match="no run"):
         give(path, "two", "pause", {}, "me")
     assert counts(path)["commands"] == 0
+
+
+async def test_a_backup_is_the_whole_history_as_of_one_moment(path: Path, tmp_path: Path) -> None:
+    await ended(path, "one", 50)
+    target = tmp_path / "copy.db"
+    async with await HistoryWriter.open(path) as writer:
+        _, request = await planned(writer, 500, "live")
+        with reading(path) as history:
+            keys = [one.task.id for one in history.queued(request, limit=500)]
+        copying = asyncio.create_task(asyncio.to_thread(backup, path, target))
+        for key in keys:
+            writer.finished(finished(key, request))
+            await asyncio.sleep(0.0005)
+        size = await copying
+    assert size == target.stat().st_size
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.db", "data"]
+    assert check_integrity(target) == []
+    with reading(target) as history:
+        assert [overview.run.run_id for overview in history.runs()] == ["live", "one"]
+        assert history.runs()[1].counters.passed == 50
+
+
+async def test_a_backup_replaces_nothing_and_leaves_nothing_half_made(path: Path, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    with pytest.raises(UsageError, match="no history"):
+        backup(path, tmp_path / "copy.db")
+    await ended(path, "one")
+    with pytest.raises(UsageError, match="there already"):
+        backup(path, taken)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="there already"):
+        backup(path, tmp_path / "link")
+    with pytest.raises(HistoryError, match="No such file"):
+        backup(path, tmp_path / "no" / "copy.db")
+    assert taken.read_text() == "mine"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data", "link", "taken"]
+
+
+async def test_a_backup_that_finds_no_room_is_taken_away_again(path: Path, tmp_path: Path) -> None:
+    await ended(path, "one", 400)
+    code = f"""
+import resource
+from pathlib import Path
+from tui_eval.errors import HistoryError
+from tui_eval.store.upkeep import backup
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    backup(Path({str(path)!r}), Path({str(tmp_path / "copy.db")!r}))
+except HistoryError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "copy.db" in done.stdout, done.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data"]
+
+
+async def test_vacuum_gives_the_space_of_deleted_runs_back(path: Path) -> None:
+    await ended(path, "one", 2000)
+    await ended(path, "two", 20)
+    delete_run(path, "one")
+    watcher = History(path)
+    before, after = vacuum(path)
+    assert after < before / 3
+    assert path.stat().st_size == after
+    assert [overview.run.run_id for overview in watcher.runs()] == ["two"]
+    watcher.close()
+    assert check_integrity(path) == []
+
+
+async def test_vacuum_waits_for_no_live_run(path: Path) -> None:
+    async with await HistoryWriter.open(path) as writer:
+        await planned(writer, 1, "live")
+        with pytest.raises(UsageError, match="live is live"):
+            vacuum(path)
+    with pytest.raises(UsageError, match="no history"):
+        vacuum(path.with_name("other.db"))
+
+
+async def test_vacuum_needs_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await ended(path, "one")
+    monkeypatch.setattr(upkeep.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 0))  # type: ignore[attr-defined]
+    with pytest.raises(HistoryError, match="free space"):
+        vacuum(path)
+
+
+async def test_a_deleted_run_takes_its_log_with_it(path: Path) -> None:
+    await ended(path, "one")
+    log = log_path(path, "one")
+    log.parent.mkdir()
+    log.write_text("told")
+    delete_run(path, "one")
+    assert not log.exists()

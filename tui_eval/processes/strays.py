@@ -7,6 +7,7 @@ in the environment that every child of ours inherits tells which runner it belon
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,8 @@ from tui_eval.processes import groups
 
 MARK = "TUI_EVAL_RUNNER"
 """Environment variable of every child: process id and start (clock ticks since boot) of the runner, ``4711-123456``."""
+
+_MARK = re.compile(rb"([0-9]{1,20})-([0-9]{1,20})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,8 @@ def _runner_of(pid: int) -> tuple[int, int] | None:
     except OSError:
         return None
     given = next((entry for entry in variables if entry.startswith(MARK.encode() + b"=")), b"")
-    runner, _, started = given.partition(b"=")[2].partition(b"-")
-    return (int(runner), int(started)) if runner.isdigit() and started.isdigit() else None
+    found = _MARK.fullmatch(given.partition(b"=")[2])
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _gone(pid: int, started: int) -> bool:
