@@ -9,6 +9,7 @@ The parts
 ``widgets/``        one module a kind of thing that is drawn; none reads the history
 ``projections/``    records to rows and texts: plain functions, tested without a terminal
 ``polling``         questions to the history in threads; answers come as typed messages
+``background``      other long work, in threads that neither the keys nor the end of the program wait for
 ``keys/``           one module a group of keys; ids, help, README table and the check for clashes come from there
 ``text``            the one way for text from outside onto the screen
 

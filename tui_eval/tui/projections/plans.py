@@ -58,7 +58,7 @@ def plan_row(item: PlanItem, folder: Path, now: datetime) -> Row:
     return Row(
         found.path,
         (
-            validity(found, checked),
+            validity(checked),
             Cell(found.name, "title"),
             Cell(found.kind, "muted"),
             str(len(checked.requests)) if checked is not None and checked.requests else Cell("-", "muted"),
@@ -69,7 +69,7 @@ def plan_row(item: PlanItem, folder: Path, now: datetime) -> Row:
     )
 
 
-def validity(found: Found, checked: CheckedPlan | None) -> Cell:
+def validity(checked: CheckedPlan | None) -> Cell:
     """``✓ valid``, ``✗ 3 faults``, ``… checking``."""
     if checked is None:
         return Cell("… checking", "muted")

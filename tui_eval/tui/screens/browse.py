@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SHORT = 24
 """Lines of a screen below which only one panel is shown."""
 
+LEAST_ABOVE = 6
+"""Lines of the table of files on others; it takes as many as it has, up to two fifths of the screen."""
+
 
 class BrowseScreen(BaseScreen):
     """Subclasses name their panels in ``NAMES``, the table of files first; each is ``#name`` inside ``Panel#p-name``,
@@ -31,10 +34,8 @@ class BrowseScreen(BaseScreen):
     """
 
     DEFAULT_CSS = """
-    BrowseScreen #above { height: 2fr; min-height: 5; }
-    BrowseScreen #below { height: 3fr; }
+    BrowseScreen #above, BrowseScreen #below { height: 1fr; }
     BrowseScreen #above PanelHeading { display: none; }
-    BrowseScreen.-short #above, BrowseScreen.-short #below { height: 1fr; }
     """
     NAMES: ClassVar[tuple[str, ...]] = ()
     STICKY: ClassVar[frozenset[str]] = frozenset()
@@ -104,7 +105,10 @@ class BrowseScreen(BaseScreen):
         # By the widgets' own switch, not by classes: it takes effect at once, and only what is displayed takes focus.
         self.query_one(PanelTabs).current = place
         short = self.size.height < SHORT
-        self.query_one("#above").display = place == 0 or not short
+        above = self.query_one("#above")
+        above.display = place == 0 or not short
+        rows = self.files.source.count() + 2
+        above.styles.height = "1fr" if short else max(LEAST_ABOVE, min(rows, self.size.height * 2 // 5))
         self.query_one("#below").display = place > 0 or not short
         for name in self.NAMES[1:]:
             self.query_one(f"#p-{name}").display = name == self.detail

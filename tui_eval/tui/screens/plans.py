@@ -114,8 +114,9 @@ class PlansScreen(BrowseScreen):
         self._busy = "looking"
         self._tell()
         workspace = await away(partial(find, self.tui.workspace))
-        self._found = [each for each in workspace.found if each.kind in KINDS]
-        self._reals = {each.path: os.path.realpath(each.path) for each in self._found}
+        found = [each for each in workspace.found if each.kind in KINDS]
+        self._reals = await away(lambda: {each.path: os.path.realpath(each.path) for each in found})
+        self._found = found
         self.tell_bounds(workspace)
         self.show_files()
         for done, each in enumerate(sorted(self._found, key=lambda each: each.size)):  # no large one before the others
@@ -134,8 +135,7 @@ class PlansScreen(BrowseScreen):
         checked = await away(partial(self.shelf.check, path, again=True))
         self.show_files()
         if tell:
-            word = rows.validity(self._found_at(path), checked).text if self._found_at(path) else "gone"
-            self.notify(f"{path.name}: {word}")
+            self.notify(f"{path.name}: {rows.validity(checked).text}")
 
     @work(group="stat", exclusive=True)
     async def _look_at_current(self) -> None:
@@ -158,9 +158,6 @@ class PlansScreen(BrowseScreen):
         self._look_through(again=True)
 
     # -- showing --
-
-    def _found_at(self, path: Path) -> Found:
-        return next(each for each in self._found if each.path == path)
 
     def _item(self, found: Found) -> PlanItem:
         return PlanItem(found, self.shelf.known(found.path), self._last.get(self._reals[found.path]))
@@ -327,7 +324,7 @@ class PlansScreen(BrowseScreen):
             self._tell()
         self.shelf.put(checked)
         self.show_files()
-        self.notify(f"{path.name} with its datasets: {rows.validity(self._found_at(path), checked).text}")
+        self.notify(f"{path.name} with its datasets: {rows.validity(checked).text}")
 
     @work(group="change", exclusive=True)
     async def action_new(self) -> None:
