@@ -5,57 +5,84 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import UsageError
+from tui_eval.tui.background import Stopped, away
 
-GRACE_SECONDS = 3.0
+GRACE_SECONDS = 5.0
 """Time a process gets to end what it started, before it is killed."""
 
 
 async def ask(*arguments: str, text: str = "") -> dict[str, Any]:
     """The JSON object that ``tui-eval ARGUMENTS`` (one with ``--json``) prints, whatever its exit status.
 
-    ``text`` is its standard input. The process is ended when the waiting is cancelled, and what it started with it.
-    Raises UsageError when it prints no such object.
+    ``text`` is its standard input. The process is ended when the waiting is cancelled, and what it started with it;
+    nobody waits for that. Raises UsageError when it prints no such object.
     """
-    package = str(Path(__file__).parent.parent.parent)
-    path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tui_eval",
-        *arguments,
-        stdin=asyncio.subprocess.PIPE if text else asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+    child = _Child(arguments, text)
     try:
-        output, told = await process.communicate(text.encode("utf-8") if text else None)
+        output, told, status = await away(child.run)
     except asyncio.CancelledError:
-        await _end(process)
+        child.stop()
         raise
+    except OSError as error:
+        raise UsageError(f"tui-eval {arguments[0]} cannot be started: {error.strerror or error}") from error
     try:
         answer = json.loads(output)
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
         words = told.decode("utf-8", "replace").strip()
-        raise UsageError(f"tui-eval {arguments[0]} gave no answer: {words[-400:] or f'status {process.returncode}'}")
+        raise UsageError(f"tui-eval {arguments[0]} gave no answer: {words[-400:] or f'status {status}'}")
     return answer
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is not None:
-        return
-    process.terminate()
-    try:
-        async with asyncio.timeout(GRACE_SECONDS):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
+class _Child:
+    """One process. :meth:`run` in a thread, :meth:`stop` from anywhere, also before it has begun."""
+
+    def __init__(self, arguments: Sequence[str], text: str) -> None:
+        self._arguments = arguments
+        self._text = text
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def run(self) -> tuple[bytes, bytes, int]:
+        package = str(Path(__file__).parent.parent.parent)
+        path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
+        with self._lock:
+            if self._stopped:
+                raise Stopped
+            self._process = process = subprocess.Popen(
+                [sys.executable, "-m", "tui_eval", *self._arguments],
+                stdin=subprocess.PIPE if self._text else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        output, told = process.communicate(self._text.encode("utf-8") if self._text else None)
+        return output, told, process.returncode
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            process = self._process
+        if process is None or process.poll() is not None:
+            return
+        process.terminate()
+        timer = threading.Timer(GRACE_SECONDS, self._kill, [process])
+        timer.daemon = True
+        timer.start()
+
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        if process.poll() is None:
+            with suppress(ProcessLookupError):
+                process.kill()

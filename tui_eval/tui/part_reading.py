@@ -21,6 +21,7 @@ KEYS: dict[PartOf, str] = {"solution": "type", "evaluator": "id"}
 """The key that says of which kind a part is."""
 MOST_PLANS = 200
 """Plans that are looked into."""
+_SAID_ELSEWHERE = frozenset(("id", "type", "name", "variable_mapping"))
 _CALLED = ("url", "base_url", "argv", "command", "function")
 
 
@@ -62,8 +63,12 @@ class Part:
             return " ".join(as_text(each) for each in value)
         if value:
             return as_text(value)
-        rest = {key: each for key, each in shown.items() if key not in ("id", "type", "name")}
-        return ", ".join(f"{key}: {as_text(each)}" for key, each in rest.items())
+        mapping = shown.get("variable_mapping")
+        rest = [f"{key}: {as_text(each)}" for key, each in shown.items() if key not in _SAID_ELSEWHERE]
+        for key, each in mapping.items() if isinstance(mapping, dict) else ():
+            if (key, each) != ("output", "experiment_output"):
+                rest.append(f"{key} ← {as_text(each)}")
+        return ", ".join(rest)
 
 
 @dataclass(frozen=True, slots=True)

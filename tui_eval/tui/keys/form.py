@@ -9,5 +9,5 @@ KEYS = (
     Key("form.previous", "up", "previous_field", "previous field", "Previous field"),
     Key("form.page_down", "pagedown", "page(1)", "page down", "A page of fields down"),
     Key("form.page_up", "pageup", "page(-1)", "page up", "A page of fields up"),
-    Key("form.fault", "f9", "next_fault", "next fault", "Go to the next field with a fault"),
+    Key("form.fault", "ctrl+n", "next_fault", "next fault", "Go to the next field with a fault"),
 )

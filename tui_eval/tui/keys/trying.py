@@ -2,16 +2,9 @@
 
 from tui_eval.tui.keys import Key
 
-TITLE = "Trying a solution or an evaluator"
+TITLE = "Trying"
 WITH = ("everywhere",)
 KEYS = (
-    Key(
-        "trying.go", "s,f9", "go", "send", "Send to the agent once, or judge; asks first when anything is called", True
-    ),
-    Key(
-        "trying.choose", "c", "choose", "choose case", "Choose a case of a dataset, or the stored answer of a run", True
-    ),
-    Key("trying.input", "i", "type", "type", "Type into the fields above; esc comes back", True),
     Key("trying.next_section", "right_square_bracket", "section(1)", "section", "Next section", True),
     Key("trying.previous_section", "left_square_bracket", "section(-1)", "section back", "Previous section"),
     *(

@@ -63,7 +63,7 @@ class PartFormScreen(BaseScreen):
     def _changed(self) -> None:
         count = len(self.form.faults)
         changed = "" if self._section(self.form.value()) == self._written else "not saved"
-        faults = plural(count, "fault") + ", F9 goes to it" if count and not self.form.waiting else ""
+        faults = plural(count, "fault") + " (ctrl+n goes to it)" if count and not self.form.waiting else ""
         self.show_place(", ".join(part for part in (faults, changed) if part))
 
     @work(group="act", exclusive=True)

@@ -102,8 +102,7 @@ class PartsScreen(BrowseScreen):
 
     def show_detail(self) -> None:
         part = self.part
-        title = "Settings" if part is None else f"Settings of {part.name}"
-        self.set_titles((self.TITLE_OF, title))
+        self.set_titles((self.TITLE_OF, "Settings"))
         if part is not self._shown or part is None:
             self._shown = part
             self.query_one("#settings", StyledView).show(StyledText(_details(part, self.tui.workspace)))

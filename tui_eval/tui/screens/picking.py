@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -26,6 +26,17 @@ class Offer:
 
     row: Row
     words: str
+
+
+class PickTable(LineTable, can_focus=False):
+    """The table under the filter: the keys come from there, so it looks as if it had the focus."""
+
+    def _look(self, y: int) -> Any:
+        look = super()._look(y)
+        if look is None:
+            return None
+        cells, under_cursor, marked, _, x = look
+        return cells, under_cursor, marked, True, x
 
 
 class Pick(ModalScreen[Hashable | None]):
@@ -56,9 +67,7 @@ class Pick(ModalScreen[Hashable | None]):
             if self._note:
                 yield Static(content(self._note), id="note", markup=False)
             yield TextInput(placeholder="type to filter, arrows to move, enter to choose")
-            table = LineTable(self._columns, marking=False, empty="Nothing matches.")
-            table.can_focus = False
-            yield table
+            yield PickTable(self._columns, marking=False, empty="Nothing matches.")
         yield KeyBar()
 
     def on_mount(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from textual import on, work
@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from tui_eval.domain import JsonValue
 from tui_eval.errors import TuiEvalError
+from tui_eval.tui import keys
 from tui_eval.tui.projections import trying
 from tui_eval.tui.projections.form_fields import FieldKind, FormField, read_text
 from tui_eval.tui.screens.try_page import TryPage
@@ -21,6 +22,17 @@ from tui_eval.tui.widgets.styled_text import StyledView
 
 _ONLY_COMPUTE = frozenset(("exact", "contains", "regex", "json", "numeric", "similarity"))
 _DATA = FormField(("value",), FieldKind.DATA)
+
+
+def _columns_read(section: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The columns that the evaluator reads, still empty; the one of the expected value has a field of its own."""
+    mapping = section.get("variable_mapping")
+    read = mapping.items() if isinstance(mapping, dict) else ()
+    return {
+        source.removeprefix("dataset."): ""
+        for variable, source in read
+        if variable != "expected_output" and isinstance(source, str) and source.startswith("dataset.")
+    }
 
 
 class ToJudge(BaseModel):
@@ -47,6 +59,8 @@ class TryEvaluatorScreen(TryPage):
     TryEvaluatorScreen StyledView { height: 2fr; padding: 0 1; }
     TryEvaluatorScreen.-short Form > #about { display: none; }
     """
+    BINDINGS: ClassVar = [*keys.bindings("try_evaluator"), *keys.bindings("trying")]
+    DOING = "judging"
     SECTIONS = ("Verdict", "Evaluator")
     HELP = (
         "Above, what is judged: type it (i), or take the stored answer of a run (c). s judges it; a judge's model or a "
@@ -54,7 +68,8 @@ class TryEvaluatorScreen(TryPage):
     )
 
     def body(self) -> Iterable[Widget]:
-        yield Form(ToJudge, check=lambda data: ())
+        columns = _columns_read(self.part.section)
+        yield Form(ToJudge, check=lambda data: (), data={"columns": columns} if columns else {})
         yield SectionBar()
         yield StyledView(empty="Nothing was judged yet. Type an output (i) or choose one (c), then press s.", id="text")
 

@@ -11,7 +11,6 @@ from textual import on, work
 from textual.worker import Worker, WorkerState
 
 from tui_eval.errors import TuiEvalError, UsageError
-from tui_eval.tui import keys
 from tui_eval.tui.part_reading import Part
 from tui_eval.tui.projections.task_copies import Copy
 from tui_eval.tui.projections.trying import copies
@@ -26,8 +25,8 @@ _TICK = 0.5
 class TryPage(BaseScreen):
     """A page about one part. Subclasses have the inputs above, and say what a section of the report holds."""
 
-    BINDINGS: ClassVar = keys.bindings("trying")
     SECTIONS: ClassVar[tuple[str, ...]] = ()
+    DOING: ClassVar[str] = "calling"
 
     def __init__(self, part: Part) -> None:
         super().__init__()
@@ -36,6 +35,7 @@ class TryPage(BaseScreen):
         self._raw = False
         self._work: Worker[None] | None = None
         self._began = 0.0
+        self._cancelled = False
 
     @property
     def crumb(self) -> str:
@@ -92,6 +92,7 @@ class TryPage(BaseScreen):
     def begin(self, work: Worker[None]) -> None:
         """Watch over a piece of work: how long it takes is shown, and it can be cancelled."""
         self._work = work
+        self._cancelled = False
         self._began = time.monotonic()
         self.tell()
 
@@ -105,9 +106,9 @@ class TryPage(BaseScreen):
     def tell(self) -> None:
         """Bring the status in the title bar up to date."""
         if self.busy:
-            self.show_place(f"calling… {time.monotonic() - self._began:.0f} s (x cancels)")
+            self.show_place(f"{self.DOING}… {time.monotonic() - self._began:.0f} s (x cancels)")
         else:
-            self.show_place(self.status())
+            self.show_place("cancelled; it may have arrived" if self._cancelled else self.status())
         self.refresh_bindings()
 
     def status(self) -> str:
@@ -117,6 +118,7 @@ class TryPage(BaseScreen):
     def action_cancel(self) -> None:
         if self.busy and self._work is not None:
             self._work.cancel()
+            self._cancelled = True
             self.notify("Cancelled. What was called may have got it.", severity="warning")
             self.call_later(self.tell)
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.containers import Horizontal
@@ -16,6 +16,7 @@ from textual.widgets import Static, TextArea
 
 from tui_eval.domain import JsonValue
 from tui_eval.errors import SpecError, TuiEvalError
+from tui_eval.tui import keys
 from tui_eval.tui.background import away
 from tui_eval.tui.part_reading import Part
 from tui_eval.tui.projections import trying
@@ -43,6 +44,7 @@ class TrySolutionScreen(TryPage):
     TrySolutionScreen #wrong.-shown { display: block; }
     TrySolutionScreen StyledView { padding: 0 1; }
     """
+    BINDINGS: ClassVar = [*keys.bindings("try_solution"), *keys.bindings("trying")]
     SECTIONS = trying.SECTIONS
     HELP = (
         "Above, the columns of one case (i types, c chooses a case of a dataset). Below, exactly what would be sent for "
@@ -130,6 +132,7 @@ class TrySolutionScreen(TryPage):
             return
         given = {"solution": dict(self.part.section), "input": columns}
         if given != self._given or not self.report:
+            self._cancelled = False
             self._given = given
             self._preview(given)
 
