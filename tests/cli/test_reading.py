@@ -7,11 +7,13 @@ import csv
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -246,7 +248,6 @@ def test_watch_follows_a_run_that_another_process_finishes(call: Call, tmp_path:
     def finish() -> None:
         time.sleep(0.5)
         asyncio.run(write_run(tmp_path / "other.db"))
-        import sqlite3
 
         with sqlite3.connect(path) as connection:
             connection.execute("UPDATE runs SET state = 'completed', finished_at = 1.8e9 + 1")
@@ -275,6 +276,27 @@ def test_watch_says_when_the_runner_is_gone(call: Call, tmp_path: Path) -> None:
     assert f"tui-eval resume {RUN}" in done.err
     assert call("runs", "--history", path, "--json").json[0]["state"] == RunState.INTERRUPTED.value
     assert f"tui-eval resume {RUN}" in call("doctor", "--history", path).out
+
+
+@pytest.mark.parametrize("name", ["json", "jsonl", "csv", "md"])
+def test_an_export_has_everything_that_a_damaged_history_still_has(
+    call: Call, history: Path, tmp_path: Path, name: str
+) -> None:
+    rubbish = b"{ not json" if name == "json" else b"\xff\x00\xff"
+    with closing(sqlite3.connect(history)) as connection:
+        connection.execute("UPDATE payloads SET data = ? WHERE id = (SELECT min(id) FROM payloads)", (rubbish,))
+        connection.commit()
+    target = tmp_path / "export"
+    done = call("export", "--history", history, "--format", name, "--output", target)
+    assert done.status == 3
+    assert str(history) in done.err
+    assert "1 of the tasks could not be read" in done.err
+    text = target.read_text(encoding="utf-8")
+    if name == "jsonl":
+        tasks = [json.loads(line) for line in text.splitlines()]
+        assert len(tasks) == len(OUTPUTS)
+        assert sum(task["output"] is not None for task in tasks) >= sum(task["answered"] for task in tasks) - 1
+    assert text
 
 
 def test_doctor_finds_a_healthy_history_well_and_a_damaged_one_not(call: Call, history: Path, tmp_path: Path) -> None:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import click
 
-from tui_eval.cli.history import opened
+from tui_eval.cli.history import opened, place_of
 from tui_eval.cli.options import history_option
 from tui_eval.cli.output_file import check_free, new_file, standard_output
 from tui_eval.cli.terminal import tell
-from tui_eval.errors import UsageError
+from tui_eval.errors import HistoryError, UsageError
+
+NAMED = 10
+"""Most tasks that a message names."""
 
 
 @click.command()
@@ -38,10 +41,17 @@ def export(run_id: str, name: str, output: Path, force: bool, history: Path | No
     to_stdout = str(output) == "-"
     if not to_stdout:
         check_free(output, force)
+    unreadable: list[str] = []
     with opened(history) as stored:
         run = stored.run(run_id)
         with stored.snapshot(), standard_output() if to_stdout else new_file(output) as stream:
             requests = stored.requests(run)
-            write(stream, run, requests, task_views(stored, run, requests))
+            write(stream, run, requests, task_views(stored, run, requests, unreadable=unreadable))
     if not to_stdout:
         tell(f"run {run.run_id} is written to {output}")
+    if unreadable:
+        names = ", ".join(unreadable[:NAMED]) + (", …" if len(unreadable) > NAMED else "")
+        raise HistoryError(
+            f"{place_of(history)}: the history is damaged: {len(unreadable)} of the tasks could not be read, or not all that belongs to "
+            f"them ({names}); everything else is in the export"
+        )

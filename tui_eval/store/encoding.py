@@ -46,7 +46,7 @@ def pack(value: JsonValue) -> tuple[int, bytes]:
 
 
 def unpack(codec: int, data: bytes) -> JsonValue:
-    """The value that :func:`pack` was given. Raises zlib.error or UnicodeDecodeError for damaged bytes."""
+    """The value that :func:`pack` was given. Raises zlib.error, UnicodeDecodeError or JSONDecodeError for damaged bytes."""
     return json.loads(zlib.decompress(data) if codec == ZLIB else data)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -54,5 +55,5 @@ def explaining(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise explained(error, path) from error
-    except (zlib.error, UnicodeDecodeError) as error:
+    except (zlib.error, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise damaged(path, f"a stored value cannot be read: {error}") from error

@@ -106,8 +106,10 @@ class History:
         try:
             yield
         finally:
+            # Nothing was written; unlike COMMIT this also ends a transaction in which SQLite met a damaged page.
             with explaining(self.path):
-                self._connection.execute("COMMIT")
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
 
     # -- runs --
 
