@@ -334,6 +334,7 @@ async def test_looking_through_a_large_file_can_be_stopped(
         return real(path, settings, sample, waiting)
 
     monkeypatch.setattr(reading, "survey", slow)
+    monkeypatch.setattr("tui_eval.tui.screens.datasets.CHECKED_AT_ONCE", 0)
     app = make_app()
     async with opened(app, rest="2,000") as pilot:
         await pilot.press("c")

@@ -16,32 +16,28 @@ from textual.widgets import Static
 from tui_eval.errors import DatasetError, Fault
 from tui_eval.tui import keys
 from tui_eval.tui.background import Stopped, away
-from tui_eval.tui.dataset_rows import Progress, RowsReader
+from tui_eval.tui.dataset_rows import Progress
 from tui_eval.tui.dataset_shelf import DatasetFacts, DatasetShelf
 from tui_eval.tui.plan_reading import find
 from tui_eval.tui.projections import datasets as rows
 from tui_eval.tui.projections.datasets import DatasetItem
 from tui_eval.tui.projections.plans import fault_text, matches, relative
 from tui_eval.tui.screens.browse import BrowseScreen
+from tui_eval.tui.screens.dataset_cases import CasesTable
 from tui_eval.tui.text import content, plural
-from tui_eval.tui.widgets.cells import Row
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
-from tui_eval.tui.widgets.numbered_source import NumberedSource
 from tui_eval.tui.widgets.panels import Panel, PanelTabs
-from tui_eval.tui.widgets.row_source import PAGE, BuiltSource
+from tui_eval.tui.widgets.row_source import BuiltSource
 from tui_eval.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
-    from tui_eval.domain import Case
     from tui_eval.spec.workspace import Found
 
 CHECKED_AT_ONCE = 4_000_000
 """Bytes of a file that is looked through as soon as the cursor comes to it; larger ones wait for ``c``."""
 MOST_IDS = 5_000
 """Marked rows that become ids of a sample; more are better named by ``where`` or ``limit``."""
-LARGE_CASE = 64_000
-"""Bytes of a case, on average, from which on only a few are in memory together."""
 _SHOW_SECONDS = 0.25
 _REST_SECONDS = 0.25
 
@@ -68,15 +64,9 @@ class DatasetsScreen(BrowseScreen):
         self._plan_settings: dict[str, tuple[dict[str, Any], str]] = {}
         self._busy = ""
         self._doing: dict[tuple[Path, str], Progress] = {}
-        self._walked = 0
-        self._end: int | None = None
         self._sample_text = ""
         self._told: Sequence[Fault] = ()
         self._drawn: tuple[object, ...] = ()
-        self._reader: RowsReader | None = None
-        self._rows_of: DatasetFacts | None = None
-        self._rows_progress: Progress | None = None
-        self._source = NumberedSource(0, self._want)
 
     def body(self) -> Iterable[Widget]:
         yield FilterBar("words of the path")
@@ -85,7 +75,7 @@ class DatasetsScreen(BrowseScreen):
         yield Vertical(Panel("Datasets", files, id="p-datasets"), id="above")
         problems = LineTable(rows.PROBLEMS, id="problems", marking=False)
         yield Vertical(
-            Panel("Rows", LineTable((), self._source, id="rows", empty="No rows."), id="p-rows"),
+            Panel("Rows", CasesTable(), id="p-rows"),
             Panel("Problems", problems, Static("", id="problem", markup=False), id="p-problems"),
             Panel("Sample", TextView(id="sample", empty="No dataset is chosen."), id="p-sample"),
             id="below",
@@ -102,8 +92,6 @@ class DatasetsScreen(BrowseScreen):
     def on_unmount(self) -> None:
         for progress in self._doing.values():
             progress.stopped.set()
-        if self._rows_progress is not None:
-            self._rows_progress.stopped.set()
 
     @property
     def shelf(self) -> DatasetShelf:
@@ -205,14 +193,20 @@ class DatasetsScreen(BrowseScreen):
 
     def _tell(self) -> None:
         doing = ", ".join(f"{what} {path.name}" for path, what in self._doing)
-        walked = f"passing row {self._walked:,}" if self._walked else ""
+        walked = self.query_one(CasesTable).walked
         marks = len(self.table("rows").marks)
-        parts = [self._busy, doing, walked, f"{marks} marked" if marks else "", plural(len(self._found), "dataset")]
+        parts = [
+            self._busy,
+            doing,
+            f"passing row {walked:,}" if walked else "",
+            f"{marks} marked" if marks else "",
+            plural(len(self._found), "dataset"),
+        ]
         self.show_place(", ".join(part for part in parts if part))
 
     def _show_progress(self) -> None:
         """While something is being read, its share moves on; otherwise nothing is drawn."""
-        now = (self._walked, *((key, progress.percent) for key, progress in self._doing.items()))
+        now = (self.query_one(CasesTable).walked, *((key, progress.percent) for key, progress in self._doing.items()))
         if now != self._drawn and self.is_current:
             self._drawn = now
             self.show_files()
@@ -220,9 +214,9 @@ class DatasetsScreen(BrowseScreen):
     def show_detail(self) -> None:
         facts = self.facts
         found = next((each for each in self._found if each.path == self.path), None)
-        if facts is not self._rows_of:
-            self._show_rows_of(facts)
-        self._set_row_count()
+        counted = self.shelf.counts.get(self.path) if self.path is not None else None
+        if self.query_one(CasesTable).show_cases_of(facts, counted if isinstance(counted, int) else None):
+            self._look_closer(self.path)
         survey = self.shelf.surveys.get(self.path) if self.path is not None else None
         told = self._told = rows.problems(facts, survey)
         problems = self.table("problems")
@@ -237,8 +231,7 @@ class DatasetsScreen(BrowseScreen):
             self._sample_text = text
             self.query_one("#sample", TextView).set_text(text, keep_place=True)
         sample = bool(self.tui.chosen_samples.get(self.path)) if self.path is not None else False
-        count = self.shelf.counts.get(self.path) if self.path is not None else None
-        shown = f"Rows {count:,}" if isinstance(count, int) else "Rows"
+        shown = f"Rows {counted:,}" if isinstance(counted, int) else "Rows"
         self.set_titles(
             (f"Datasets {len(self._found)}", shown, f"Problems {len(told)}", "Sample ●" if sample else "Sample")
         )
@@ -249,70 +242,6 @@ class DatasetsScreen(BrowseScreen):
 
     # -- rows --
 
-    def _show_rows_of(self, facts: DatasetFacts | None) -> None:
-        """Another dataset: its columns, no rows yet, and someone who reads them."""
-        self._rows_of, self._end, self._walked = facts, None, 0
-        if self._rows_progress is not None:
-            self._rows_progress.stopped.set()
-        self._reader = self._rows_progress = None
-        table = self.table("rows")
-        table.drop_marks()
-        self._source = NumberedSource(0, self._want)
-        table.set_source(self._source)
-        table.action_first()
-        if facts is None or facts.trouble:
-            table.set_empty("Reading…" if facts is None else "This file cannot be read: see 3, the problems.")
-            return
-        table.set_empty("No rows.")
-        table.set_columns(rows.case_columns(facts))
-        self._serve(facts)
-        self._look_closer(facts.path)
-
-    @work(group="rows", exclusive=True)
-    async def _serve(self, facts: DatasetFacts) -> None:
-        from tui_eval.tui import dataset_reading as reading
-
-        progress = self._rows_progress = Progress(facts.size)
-        try:
-            source = await away(partial(reading.watched, facts.path, facts.settings, progress))
-            count = self.shelf.counts.get(facts.path)
-            large = isinstance(count, int) and count > 0 and facts.size / count > LARGE_CASE
-            build = partial(_row_of, facts)
-            self._reader = RowsReader(source, build, self._arrived, self._passed, at_once=10 if large else 200)
-            self._set_row_count()
-            await self._reader.serve()
-        except DatasetError as error:
-            self.notify(f"{error.faults[0]}. Press r to read it again.", severity="error", timeout=8)
-        except Stopped:
-            return
-        finally:
-            progress.stopped.set()
-
-    def _want(self, page: Sequence[int]) -> None:
-        if self._reader is not None:
-            self._reader.want(page)
-
-    def _passed(self, row: int) -> None:
-        self._walked = row
-
-    def _arrived(self, page: Sequence[int], found: dict[int, Row]) -> None:
-        self._source.arrived(page, found)
-        if len(found) < len(page):
-            self._end = page[0] + len(found)
-        self._set_row_count(page[0] + len(page))
-        self.table("rows").rows_changed()
-
-    def _set_row_count(self, seen: int = 0) -> None:
-        """As many rows as were counted; until then a page more than was seen, and no more than there turned out."""
-        if self._reader is None or self._rows_of is None:
-            return
-        counted = self.shelf.counts.get(self._rows_of.path)
-        total = counted if isinstance(counted, int) else max(len(self._source.keys), seen + PAGE)
-        total = total if self._end is None else min(total, self._end)
-        if total != len(self._source.keys):
-            self._source.set_count(total)
-            self.table("rows").rows_changed()
-
     @on(LineTable.MarksChanged, "#rows")
     def _marked(self) -> None:
         self._tell()
@@ -322,26 +251,22 @@ class DatasetsScreen(BrowseScreen):
     async def _open_case(self, event: LineTable.Selected) -> None:
         from tui_eval.tui.screens.full_text import FullTextScreen
 
-        for case in await self._cases([int(str(event.key))]):
+        for case in await self.query_one(CasesTable).cases([int(str(event.key))]):
             text = await away(partial(rows.case_text, case))
             self.app.push_screen(FullTextScreen(f"case {case.id}", text))
-
-    async def _cases(self, numbers: Iterable[int]) -> list[Case]:
-        if self._reader is None:
-            return []
-        try:
-            return await self._reader.cases(numbers)
-        except (DatasetError, Stopped) as error:
-            self.notify(str(error) or "Reading was stopped.", severity="error", timeout=8)
-            return []
 
     # -- looking through a file --
 
     @work(group="closer", exclusive=True)
-    async def _look_closer(self, path: Path) -> None:
+    async def _look_closer(self, path: Path | None) -> None:
         """A small file is looked through by itself, once the cursor rests on it."""
         await asyncio.sleep(_REST_SECONDS)
-        if path == self.path and path not in self.shelf.surveys and self._bytes_of(path) <= CHECKED_AT_ONCE:
+        if (
+            path is not None
+            and path == self.path
+            and path not in self.shelf.surveys
+            and self._bytes_of(path) <= CHECKED_AT_ONCE
+        ):
             self._survey(path)
 
     @work(group="survey", exclusive=True)
@@ -433,7 +358,7 @@ class DatasetsScreen(BrowseScreen):
             return
         data = dict(self.tui.chosen_samples.get(path, {}))
         if marks:
-            data["ids"] = [case.id for case in await self._cases(int(str(key)) for key in marks)]
+            data["ids"] = [case.id for case in await self.query_one(CasesTable).cases(int(str(key)) for key in marks)]
         title = f"sample of {path.name}"
         self.app.push_screen(LaunchFormScreen(title, Sample, data, partial(self._chosen, path)))
 
@@ -474,7 +399,3 @@ class DatasetsScreen(BrowseScreen):
 
         if text := self._section():
             await write_text(self.tui, "dataset.yaml", text)
-
-
-def _row_of(facts: DatasetFacts, number: int, case: Case) -> Row:
-    return rows.case_row(number, case, facts)
