@@ -413,3 +413,19 @@ def _seconds(template: RequestTemplate, case: Case) -> float:
     for _ in range(500):
         template.render(case)
     return (time.process_time() - started) / 500
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("text", "a text"),
+        (5, "a number"),
+        (True, "a truth value"),
+        (None, "null"),
+        ({"a": 1}, "the map"),
+        ([1], "the list"),
+    ],
+)
+def test_what_is_missing_in_a_value_is_told_in_words_of_json(value: Any, words: str) -> None:
+    with pytest.raises(TemplateError, match=f"`zzz` is not there in {words}"):
+        render("{{ q.zzz }}", q=value)

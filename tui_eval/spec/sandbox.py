@@ -84,6 +84,17 @@ def _counted_up_to(values: Iterable[Any], most: int) -> Iterator[Any]:
         yield value
 
 
+def _kind_of(value: Any) -> str:
+    """What a user calls a value's type."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "a truth value"
+    if isinstance(value, Mapping):
+        return "the map"
+    if isinstance(value, list | tuple):
+        return "the list"
+    return "a text" if isinstance(value, str) else "a number" if isinstance(value, int | float) else "the value"
+
+
 class Missing(StrictUndefined):
     """A name that does not exist, with a message in our words."""
 
@@ -95,8 +106,7 @@ class Missing(StrictUndefined):
             return str(self._undefined_hint)
         if self._undefined_obj is _missing:
             return f"`{self._undefined_name}` is not there"
-        kind = "map" if isinstance(self._undefined_obj, Mapping) else type(self._undefined_obj).__name__
-        return f"`{self._undefined_name}` is not there in the {kind}"
+        return f"`{self._undefined_name}` is not there in {_kind_of(self._undefined_obj)}"
 
 
 def _check_size(size: float) -> None:
