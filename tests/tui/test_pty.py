@@ -53,6 +53,24 @@ def test_an_idle_screen_sends_nothing_and_a_changed_row_less_than_a_kilobyte(his
         assert terminal.wait() == 0
 
 
+def test_a_run_on_the_screen_sends_nothing_while_nothing_happens_also_when_others_change(history: Path) -> None:
+    with Terminal(command(history, "last")) as terminal:
+        terminal.wait_for("capital-000")
+        terminal.pump(2.0)
+        assert terminal.pump(2.0) == 0
+        with closing(sqlite3.connect(history)) as connection:  # of the run that is not shown
+            connection.execute("UPDATE requests SET passed = passed + 1, total = total + 1 WHERE run = 1")
+            connection.commit()
+        assert terminal.pump(2.0) == 0
+        with closing(sqlite3.connect(history)) as connection:
+            connection.execute("UPDATE tasks SET score = 0.25 WHERE run = 2 AND position = 0")
+            connection.commit()
+        terminal.wait_for("0.25")
+        assert terminal.pump(1.0) <= 1024
+        terminal.send("\x11")
+        assert terminal.wait() == 0
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_restores_the_terminal_and_is_told_by_the_status(
     history: Path, number: signal.Signals, status: int

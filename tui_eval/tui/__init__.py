@@ -54,6 +54,8 @@ Rules
   ``text.line``, ``TitleBar`` or ``App.notify``, which make it safe; never to a widget as ``str``.
 * Long work is ``await self.tui.history.read(question)`` or ``.call(function)`` in an action with ``@work``; nothing
   else may take more than a few milliseconds in the event loop. Work of many steps tells how far it is, between steps.
+* A screen that is not in front (``polling.in_front``) draws nothing: the toolkit would send the one in front anew.
+* A key that means something closer here than elsewhere: its id in ``INSTEAD`` of the group.
 * A question before something irreversible, or before anything that calls an agent: ``dialogs.Confirm``.
 * Heavy imports (httpx, yaml, pydantic, the store's reader) inside the functions that need them.
 * Colours only as ``$state-…``, ``$muted``, ``$primary``, ``$edge`` … of the theme; a state has its glyph and word too.

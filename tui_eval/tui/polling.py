@@ -72,6 +72,16 @@ class HistoryAccess:
             self._free.put(history)
 
 
+def in_front(screen: Screen[Any]) -> bool:
+    """Whether a screen is the one that the user works with.
+
+    The toolkit's ``is_current`` is also true for the screen below, as if it shone through: each change of it would
+    send the whole screen in front anew.
+    """
+    stack = screen.app.screen_stack
+    return bool(stack) and stack[-1] is screen
+
+
 class HistoryTrouble(Message):
     """The history cannot be read now. The application shows it; a watch goes on trying."""
 
@@ -118,7 +128,7 @@ class Watch(Generic[T]):
         try:
             while True:
                 started = time.monotonic()
-                if self._screen.is_current:
+                if in_front(self._screen):
                     await self._once()
                 await self._wait(self._pause - (time.monotonic() - started))
         finally:

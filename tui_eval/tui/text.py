@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, chop_cells
 from textual.content import Content
 
-from tui_eval.display import GLYPHS, one_line, safe
+from tui_eval.display import GLYPHS, duration, one_line, safe
 from tui_eval.domain import Outcome
 
 if TYPE_CHECKING:
@@ -61,6 +61,12 @@ def glyph(outcome: Outcome, unicode: bool = True) -> str:
 def outcome_text(outcome: Outcome) -> str:
     """``✓ passed``."""
     return f"{glyph(outcome)} {outcome.value}"
+
+
+def whole_seconds(seconds: float) -> str:
+    """A time that moves on while one looks: ``9 s``, ``4 min 05 s``; no fractions that would flicker."""
+    whole = max(0, int(seconds))
+    return f"{whole} s" if whole < 60 else duration(whole)
 
 
 def plural(count: int, word: str, words: str | None = None) -> str:

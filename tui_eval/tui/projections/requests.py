@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tui_eval.analysis.statistics import percentile
 from tui_eval.display import duration
 from tui_eval.store.records import Counters, RequestRecord, RequestState
+from tui_eval.tui.text import whole_seconds
 from tui_eval.tui.widgets.blocks import sparkline
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.counts import counts, percent, share_bar
@@ -88,7 +89,7 @@ def time_left(counters: Counters, median: float | None, concurrency: int) -> str
     if median is None or unfinished <= 0:
         return "-"
     at_once = max(1, min(concurrency, unfinished))
-    return duration(float(round(median * unfinished / at_once)) or 1.0)
+    return whole_seconds(max(1, round(median * unfinished / at_once)))
 
 
 def per_minute(finished_at: Sequence[float], now: float, window: float = 60.0) -> str:

@@ -9,6 +9,7 @@ from tui_eval.display import duration
 from tui_eval.store.records import Counters, RequestRecord, RunRecord, RunState
 from tui_eval.tui.projections.requests import Pace
 from tui_eval.tui.projections.runs import money, seconds_taken, short_number, state_text
+from tui_eval.tui.text import whole_seconds
 from tui_eval.tui.widgets.cells import Cell
 from tui_eval.tui.widgets.counts import counts, percent, share_bar
 
@@ -33,7 +34,7 @@ def second_line(run: RunRecord, state: RunState, total: Counters, now: float, le
     parts.append(Cell(f"  of {total.decided:,} decided", "muted"))
     taken = seconds_taken(run, state, now)
     if taken is not None:
-        parts.append(Cell(f"   {duration(taken)}"))
+        parts.append(Cell(f"   {whole_seconds(taken) if state.live else duration(taken)}"))
     if state.live and left != "-":
         parts.append(Cell(f", about {left} left"))
     if total.reused:

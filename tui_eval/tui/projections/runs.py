@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.display import duration
+from tui_eval.tui.text import whole_seconds
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.counts import counts, percent
 
@@ -72,13 +73,18 @@ def run_row(overview: RunOverview, now: datetime, *, wide: bool) -> Row:
             tasks,
             percent(counters.pass_rate),
             counts(counters, words=wide),
-            duration(seconds_taken(run, overview.state, now.timestamp())),
+            _taken(run, overview.state, now.timestamp()),
             Cell(short_number(tokens) if tokens else "-", "" if tokens else "muted"),
             Cell(money(counters.cost) if counters.cost else "-", "" if counters.cost else "muted"),
             Cell(", ".join(run.tags), "accent"),
             Cell(run.parent_run_id or "", "muted"),
         ),
     )
+
+
+def _taken(run: RunRecord, state: RunState, now: float) -> str:
+    seconds = seconds_taken(run, state, now)
+    return whole_seconds(seconds) if state.live and seconds is not None else duration(seconds)
 
 
 def seconds_taken(run: RunRecord, state: RunState, now: float) -> float | None:

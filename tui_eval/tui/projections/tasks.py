@@ -10,7 +10,7 @@ from tui_eval.display import duration
 from tui_eval.domain import Outcome
 from tui_eval.store.records import Activity, TaskRecord
 from tui_eval.store.run_queries import FailureRow
-from tui_eval.tui.text import outcome_text
+from tui_eval.tui.text import outcome_text, whole_seconds
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 
 TASKS = (
@@ -122,7 +122,7 @@ def slot_row(activity: Activity, task: TaskRecord | None, request_names: Mapping
         activity.task,
         (
             Cell(activity.phase, "running"),
-            duration(float(max(0, int(now - activity.since)))),
+            whole_seconds(now - activity.since),
             task.case_id if task is not None else str(activity.task),
             Cell(request_names.get(task.request, "") if task is not None else "", "muted"),
             str(activity.attempt),

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from tui_eval.errors import TuiEvalError
 from tui_eval.tui import keys
-from tui_eval.tui.polling import Watch
+from tui_eval.tui.polling import Watch, in_front
 from tui_eval.tui.projections import run_filter, run_texts
 from tui_eval.tui.projections.run_filter import RunFilter
 from tui_eval.tui.projections.run_list import RunList
@@ -129,7 +129,7 @@ class HomeScreen(BaseScreen):
     def _clock(self) -> None:
         """The durations of live runs move on; without any, nothing is drawn."""
         source = self.query_one(LineTable).source
-        if self.is_current and isinstance(source, BuiltSource) and self._runs.any_live():
+        if in_front(self) and isinstance(source, BuiltSource) and self._runs.any_live():
             self._now = datetime.now().astimezone()
             source.forget_rows()
             self.query_one(LineTable).rows_changed()
@@ -204,7 +204,7 @@ class HomeScreen(BaseScreen):
         text = "" if overview is None else run_texts.details(overview, self.size.width - 2)
         if text != self._details:
             self._details = text
-            self.query_one("#details", Static).update(content(text))
+            self.query_one("#details", Static).update(content(text), layout=False)
 
     def on_resize(self, event: events.Resize) -> None:
         wide = event.size.width >= _WIDE_FROM

@@ -5,6 +5,7 @@ Opening this screen runs nothing: files are read, that is all.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterable
 from datetime import datetime
@@ -141,7 +142,7 @@ class PlansScreen(BrowseScreen):
     async def _look_at_current(self) -> None:
         """Validate the plan under the cursor again when its file has changed."""
         path = self.path
-        known = self.shelf.known(path) if path is not None and self.is_current else None
+        known = self.shelf.known(path) if path is not None and in_front(self) else None
         if path is not None and known is not None and await away(partial(stamp_of, path)) != known.stamp:
             self._check(path, tell=False)
 
@@ -317,11 +318,14 @@ class PlansScreen(BrowseScreen):
         try:
             checked = await checked_with_datasets(path, self.shelf.check)
         except TuiEvalError as error:
-            self.notify(str(error), severity="error", timeout=8)
-            return
-        finally:
             self._busy = ""
             self._tell()
+            self.notify(str(error), severity="error", timeout=8)
+            return
+        except asyncio.CancelledError:  # by another check, or because the screen goes away
+            self._busy = ""
+            raise
+        self._busy = ""
         self.shelf.put(checked)
         self.show_files()
         self.notify(f"{path.name} with its datasets: {rows.validity(checked).text}")

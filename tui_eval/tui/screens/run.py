@@ -13,14 +13,15 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_eval.display import duration, local_time
-from tui_eval.tui.polling import Watch
+from tui_eval.display import local_time
+from tui_eval.tui.polling import Watch, in_front
 from tui_eval.tui.projections import requests as request_rows
 from tui_eval.tui.projections import run_summary, task_filter
 from tui_eval.tui.projections import tasks as task_rows
 from tui_eval.tui.run_reading import RunReading, RunView, TasksReading, TasksView, TasksWanted
 from tui_eval.tui.screens.run_keys import RunKeys
 from tui_eval.tui.styles import drawn
+from tui_eval.tui.text import whole_seconds
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
@@ -55,6 +56,8 @@ class RunScreen(RunKeys):
         """
     RunScreen #head { height: auto; max-height: 3; padding: 0 1; }
     RunScreen #bottom { height: 1fr; }
+    RunScreen #p-failures { width: 3fr; }
+    RunScreen #p-slots { width: 2fr; }
     RunScreen #p-requests { height: auto; max-height: 7; }
     RunScreen #p-requests LineTable { height: auto; max-height: 6; }
     RunScreen #p-tasks { height: 2fr; }
@@ -119,12 +122,18 @@ class RunScreen(RunKeys):
 
     def on_mount(self) -> None:
         self.focus_panel(2)
+        self.app.theme_changed_signal.subscribe(self, self._theme_changed)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
         self.watch_history(self._reading, RunRead, every=2.0)
         self._tasks_watch = self.watch_history(self._tasks, TasksRead)
         self.set_interval(1.0, self._clock)
+
+    def _theme_changed(self, theme: object) -> None:
+        self._head = Content("")  # its colours are those of the old theme
+        if self.view is not None:
+            self._show()
 
     # -- what was read --
 
@@ -142,7 +151,7 @@ class RunScreen(RunKeys):
 
     def _clock(self) -> None:
         """Times of a live run move on; a past one draws nothing."""
-        if self.is_current and self.view is not None and self.view.state.live:
+        if in_front(self) and self.view is not None and self.view.state.live:
             self._show()
 
     def _show(self) -> None:
@@ -173,7 +182,7 @@ class RunScreen(RunKeys):
     def _show_head(self, view: RunView, now: float) -> None:
         width = self.size.width - 2
         seconds = run_summary.slowest_left(view.requests, view.paces, view.run.task_concurrency)
-        left = duration(None if seconds is None else float(max(1, round(seconds))))
+        left = "-" if seconds is None else whole_seconds(max(1, round(seconds)))
         remark = run_summary.remark(view.run, view.state)
         lines = [
             run_summary.first_line(view.run, view.state, view.total, width),
@@ -183,8 +192,10 @@ class RunScreen(RunKeys):
         parts = [drawn(self.app, cells, width) for cells in lines]
         head = Content("\n").join(parts)
         if head != self._head:
+            # Another layout would send the whole screen anew.
+            same_height = head.plain.count("\n") == self._head.plain.count("\n") and bool(self._head.plain)
             self._head = head
-            self.query_one("#head", Static).update(head)
+            self.query_one("#head", Static).update(head, layout=not same_height)
         self.show_place(f"made {local_time(view.run.created_at)}")
 
     def _show_titles(self, view: RunView) -> None:

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from tui_eval.display import safe
 from tui_eval.tui import keys
-from tui_eval.tui.polling import Watch
+from tui_eval.tui.polling import Watch, in_front
 from tui_eval.tui.projections import task_head, task_sections
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.styles import drawn
@@ -98,7 +98,7 @@ class TaskScreen(BaseScreen):
         self.refresh_bindings()
 
     def _clock(self) -> None:
-        if self.is_current and self.view is not None and self.view.live:
+        if in_front(self) and self.view is not None and self.view.live:
             self._show_head()
 
     def _show_head(self) -> None:

@@ -272,7 +272,7 @@ class LineTable(ScrollView, can_focus=True):
             if self.sort_column and column.sort == self.sort_column:
                 title += "▼" if self.descending else "▲"
             segments.append(Segment(" " * (GAP if place else 0) + pad(title, width, column.right), style))
-        return segments
+        return joined(segments)
 
     def _empty_line(self, y: int, width: int) -> Strip:
         texts = self.empty.split("\n")
@@ -303,6 +303,7 @@ class LineTable(ScrollView, can_focus=True):
         self._drawn.clear()
         self._resize_content()
         self._scroll_to_cursor()
+        self.refresh()
 
     def on_focus(self) -> None:
         self._draw_changed()
