@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tui_eval.evaluators.checks import check_options
-from tui_eval.spec.evaluator_options import ContainsOptions, ExactOptions, JsonOptions, NumericOptions
+from tui_eval.spec.evaluator_options import ContainsOptions, ExactOptions, JsonOptions, NumericOptions, RegexOptions
 
 MAPPED = {"expected_output": "dataset.answer"}
 
@@ -22,6 +22,10 @@ def test_numeric_with_an_expected_value_that_is_no_number(expected: Any) -> None
     assert "expected" in check_options(NumericOptions(expected=expected))[0]
 
 
+def test_a_search_for_nothing_would_always_pass() -> None:
+    assert "pattern" in check_options(RegexOptions(pattern=""))[0]
+
+
 def test_json_with_a_wrong_schema() -> None:
     assert "schema" in check_options(JsonOptions(schema={"type": "txt"}))[0]
 
@@ -33,6 +37,8 @@ def test_good_options_have_no_fault() -> None:
         NumericOptions(expected="1,000", thousands=","),
         NumericOptions(variable_mapping=MAPPED),
         ExactOptions(expected=""),
+        RegexOptions(pattern="", match="full"),
+        RegexOptions(pattern="^$"),
         JsonOptions(schema=True),
     )
     assert [check_options(options) for options in good] == [[]] * len(good)

@@ -228,6 +228,11 @@ class TestFailures:
         error = await Caller(cases / "31-cmd-exit-and-noise").refused("./signal.sh")
         assert (error.kind, error.message) == ("exit_code", "killed by SIGSEGV")
 
+    async def test_a_signal_is_named_also_when_a_shell_stands_between(self, cases: Path) -> None:
+        error = await Caller(cases / "31-cmd-exit-and-noise").refused("sh", "-c", "./signal.sh; exit $?")
+        assert error.message.startswith("exit 139 (what a shell says when SIGSEGV killed its program)")
+        assert "(" not in (await Caller(cases).refused("sh", "-c", "exit 250")).message
+
     async def test_what_cannot_be_started_names_path_and_reason_and_is_not_tried_again(self, cases: Path) -> None:
         folder = cases / "31-cmd-exit-and-noise"
         call = Caller(folder)

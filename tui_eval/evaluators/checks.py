@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from tui_eval.domain import as_text
-from tui_eval.spec.evaluator_options import NOT_GIVEN, ContainsOptions, JsonOptions, NumericOptions
+from tui_eval.spec.evaluator_options import NOT_GIVEN, ContainsOptions, JsonOptions, NumericOptions, RegexOptions
 
 
 def check_options(options: BaseModel) -> list[str]:
@@ -18,6 +18,10 @@ def check_options(options: BaseModel) -> list[str]:
         wanted = options.expected if isinstance(options.expected, list) else [options.expected]
         if not wanted or not all(as_text(item) for item in wanted):
             return ["expected: an empty text or list is in every output; give the text to look for"]
+    if isinstance(options, RegexOptions) and not options.pattern and options.match == "search":
+        return [
+            "pattern: an empty pattern is found in every output; give what to look for (or `^$` for an empty output)"
+        ]
     if isinstance(options, NumericOptions) and options.expected is not NOT_GIVEN:
         from tui_eval.evaluators.numeric import number_in
 

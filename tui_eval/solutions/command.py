@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -152,7 +153,7 @@ class CommandSolution:
             hint = " (often: out of memory)" if result.signal_name == "SIGKILL" else ""
             raise self._error("exit_code", f"killed by {result.signal_name}{hint}{tail}", answer)
         if result.exit_code:
-            raise self._error("exit_code", f"exit {result.exit_code}{tail}", answer)
+            raise self._error("exit_code", f"exit {result.exit_code}{_as_shells_say(result.exit_code)}{tail}", answer)
 
     def _error(self, kind: str, message: str, answer: Answer) -> SolutionError:
         """An error that keeps what came as partial; its text is there to be shown, without terminal codes."""
@@ -188,6 +189,14 @@ def json_line(value: JsonValue) -> str:
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         text = json.dumps(value, allow_nan=False)
     return text + "\n"
+
+
+def _as_shells_say(code: int) -> str:
+    """A shell whose program was killed by a signal ends with 128 and the signal's number."""
+    try:
+        return f" (what a shell says when {signal.Signals(code - 128).name} killed its program)"
+    except ValueError:
+        return ""
 
 
 def _encoded(text: str) -> bytes:
