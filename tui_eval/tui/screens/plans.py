@@ -24,6 +24,7 @@ from tui_eval.tui import keys
 from tui_eval.tui.background import away
 from tui_eval.tui.last_runs import LastRuns
 from tui_eval.tui.plan_reading import KINDS, CheckedPlan, PlanShelf, find, read_source, stamp_of
+from tui_eval.tui.polling import in_front
 from tui_eval.tui.projections import plans as rows
 from tui_eval.tui.projections.plans import PlanItem
 from tui_eval.tui.screens.browse import BrowseScreen
