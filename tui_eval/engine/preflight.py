@@ -119,7 +119,13 @@ def _check_machine(
     from tui_eval.solutions.program_checks import check_program
     from tui_eval.solutions.python import check_function
     from tui_eval.spec.evaluator_options import CommandEvaluatorOptions, JudgeOptions, PythonEvaluatorOptions
-    from tui_eval.spec.solution_options import ChatOptions, CommandOptions, HttpOptions, PythonOptions
+    from tui_eval.spec.solution_options import (
+        AgentRuntimesOptions,
+        ChatOptions,
+        CommandOptions,
+        HttpOptions,
+        PythonOptions,
+    )
 
     solution = request.solution
     hosts: list[str] = []
@@ -127,6 +133,9 @@ def _check_machine(
     functions: list[str] = []
     if isinstance(solution, HttpOptions | ChatOptions):
         hosts.append(host_of(solution.url if isinstance(solution, HttpOptions) else solution.base_url))
+    elif isinstance(solution, AgentRuntimesOptions):
+        address = solution.url or solution.base_url
+        hosts.append(host_of(address) if address else f"an agent of {solution.agentspec}")
     elif isinstance(solution, CommandOptions):
         commands.append(solution.command if solution.command is not None else " ".join(solution.argv or ()))
         place = request.locate(("solution",))

@@ -44,13 +44,15 @@ class SolutionSetup:
 
     ``folder`` is the plan's folder (relative paths start there). ``environment`` is where ``${NAME}`` is looked up and
     what a child process inherits. ``concurrency`` is the most calls in flight at once. ``resolve`` puts the values of
-    ``${NAME}`` into an option that is not a template (``proxy``).
+    ``${NAME}`` into an option that is not a template (``proxy``). ``services`` are what the plan's platforms do for
+    solutions during a run, by name; a solution that needs one says which.
     """
 
     folder: Path
     environment: Mapping[str, str]
     concurrency: int = 1
     resolve: Callable[[str], str] = field(default=lambda text: text)
+    services: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Solution(Protocol):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tui_eval.net.transport import TlsFiles, Transport
 from tui_eval.solutions.base import SolutionSetup
-from tui_eval.spec.solution_options import ChatOptions, HttpOptions, Tls
+from tui_eval.spec.solution_options import AgentRuntimesOptions, ChatOptions, HttpOptions, Tls
 
 
-def transport_for(options: HttpOptions | ChatOptions, setup: SolutionSetup) -> Transport:
+def transport_for(options: HttpOptions | ChatOptions | AgentRuntimesOptions, setup: SolutionSetup) -> Transport:
     """A transport that has opened nothing yet. Resolves ``${NAME}`` in ``proxy``."""
     proxy = setup.resolve(options.proxy) if options.proxy else None
     return Transport(proxy=proxy, environment=setup.environment, tls=tls_files(options.tls, setup.folder))

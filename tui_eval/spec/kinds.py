@@ -70,6 +70,9 @@ SOLUTIONS = {
     "chat": Kind("tui_eval.spec.solution_options:ChatOptions", "tui_eval.solutions.chat:ChatSolution"),
     "command": Kind("tui_eval.spec.solution_options:CommandOptions", "tui_eval.solutions.command:CommandSolution"),
     "python": Kind("tui_eval.spec.solution_options:PythonOptions", "tui_eval.solutions.python:PythonSolution"),
+    "agent_runtimes": Kind(
+        "tui_eval.spec.solution_options:AgentRuntimesOptions", "tui_eval.solutions.agent_runtimes:AgentRuntimes"
+    ),
 }
 
 EVALUATORS = {

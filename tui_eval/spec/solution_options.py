@@ -217,3 +217,49 @@ class PythonOptions(Strict):
         default_factory=dict, description="Environment of the worker (no case data)."
     )
     allow_null: bool = False
+
+
+class AgentRuntimesOptions(Strict):
+    """An agent that speaks the AI SDK's UI message stream: agent-runtimes, pydantic-ai's adapter, Next.js.
+
+    Where it is: ``url`` (the whole address of the chat), or ``base_url`` and ``agent`` (a running agent of an
+    agent-runtimes server), or ``agentspec`` (an agent of that spec, made for this run and deleted after it; the plan
+    then has a ``datalayer`` section).
+    """
+
+    sends_whole_case: ClassVar[bool] = False
+
+    type: Literal["agent_runtimes"] = "agent_runtimes"
+    url: Annotated[str | None, Template, Address] = Field(None, description="The whole address of the chat.")
+    base_url: Annotated[str | None, Template, Address] = Field(
+        None, description="An agent-runtimes server; `/api/v1/vercel-ai/AGENT` is added."
+    )
+    agent: TemplateText | None = Field(None, description="Name of an agent that runs there, with `base_url`.")
+    agentspec: str | None = Field(
+        None, min_length=1, description="Make an agent of this spec for the run (needs a `datalayer` section)."
+    )
+    prompt: TemplateText | None = Field(None, description="One user message.")
+    messages: Annotated[Any, Template] = Field(
+        None, description="The whole list of UI messages (`role`, `parts`), instead of `prompt`."
+    )
+    answer: Literal["last_step", "all_steps"] = Field(
+        "last_step", description="Which text is the output: that of the last step, or of all steps joined."
+    )
+    sdk_version: int | None = Field(
+        6, ge=4, le=99, description="Sent as `sdkVersion`: from 6 on pauses for approval are told. null: not sent."
+    )
+    body: TemplateMap = Field(default_factory=dict, description="Further keys of the request's JSON, as `model`.")
+    headers: Annotated[Headers, Template] = Field(default_factory=dict)
+    proxy: ProxyText | None = None
+    tls: Tls = Field(default_factory=Tls)
+    max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer answer is an error.")
+
+    @model_validator(mode="after")
+    def _one_place_and_one_prompt(self) -> AgentRuntimesOptions:
+        if sum(place is not None for place in (self.url, self.base_url, self.agentspec)) != 1:
+            raise ValueError("give exactly one of url (a chat), base_url with agent, agentspec")
+        if (self.base_url is None) != (self.agent is None):
+            raise ValueError("base_url and agent go together")
+        if (self.prompt is None) == (self.messages is None):
+            raise ValueError("give either prompt or messages")
+        return self
