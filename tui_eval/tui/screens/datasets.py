@@ -280,17 +280,14 @@ class DatasetsScreen(BrowseScreen):
         sample = self.tui.chosen_samples.get(path, {})
         try:
             found = await away(partial(reading.survey, path, facts.settings, sample, progress))
+            self.shelf.surveys[path] = found
         except DatasetError as error:
             self.notify(str(error), severity="error", timeout=8)
-            return
         except Stopped:
             self.notify(f"Stopped looking through {path.name}.")
-            return
-        finally:
+        finally:  # also when the screen goes away: nothing of it may be touched here
             progress.stopped.set()
             self._doing.pop((path, "checking"), None)
-            self._tell()
-        self.shelf.surveys[path] = found
         self.show_files()
 
     @on(LineTable.Highlighted, "#problems")
