@@ -57,8 +57,10 @@ class Product:
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         return {**os.environ, "TUI_EVAL_HISTORY": str(self.history), **(extra or {})}
 
-    def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-        """Start a command and leave it running."""
+    def start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, own_group: bool = False
+    ) -> subprocess.Popen[str]:
+        """Start a command and leave it running, in a process group of its own if asked."""
         return subprocess.Popen(
             [sys.executable, "-m", "tui_eval", *arguments],
             stdout=subprocess.PIPE,
@@ -67,6 +69,7 @@ class Product:
             text=True,
             env=self.environment(environment),
             cwd=self.folder,
+            process_group=0 if own_group else None,
         )
 
     def run(
