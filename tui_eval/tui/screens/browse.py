@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
+from tui_eval.tui.polling import in_front
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import line, plural
 from tui_eval.tui.widgets.filter_bar import FilterBar
@@ -45,6 +46,7 @@ class BrowseScreen(BaseScreen):
         super().__init__()
         self.chosen_detail = ""
         self.words: tuple[str, ...] = ()
+        self._stale = False
 
     def table(self, name: str) -> LineTable:
         return self.query_one(f"#{name}", LineTable)
@@ -66,8 +68,8 @@ class BrowseScreen(BaseScreen):
         """The panel that says most about the file under the cursor."""
         return self.NAMES[1]
 
-    def show_files(self) -> None:
-        """Show the table of files anew: the filter or the order was changed."""
+    def draw_files(self) -> None:
+        """Show the table of files as things are now."""
         raise NotImplementedError
 
     def show_detail(self) -> None:
@@ -76,6 +78,19 @@ class BrowseScreen(BaseScreen):
 
     def detail_shown(self, name: str) -> None:
         """A panel below is shown now: what is dear to fill can wait for this."""
+
+    # -- when it is drawn --
+
+    def show_files(self) -> None:
+        """Show the files anew; while another screen is in front, when this one comes back."""
+        self._stale = not in_front(self)
+        if not self._stale:
+            self.draw_files()
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        if self._stale:
+            self.show_files()
 
     # -- panels --
 

@@ -175,7 +175,7 @@ class DatasetsScreen(BrowseScreen):
             found, shelf.facts.get(path), shelf.counts.get(path), shelf.surveys.get(path), sample, ", ".join(doing)
         )
 
-    def show_files(self) -> None:
+    def draw_files(self) -> None:
         table, folder = self.files, self.tui.workspace
         chosen = [each for each in self._found if matches(each, self.words, folder)]
         items = rows.ordered(map(self._item, chosen), table.sort_column, table.descending)
@@ -207,7 +207,7 @@ class DatasetsScreen(BrowseScreen):
     def _show_progress(self) -> None:
         """While something is being read, its share moves on; otherwise nothing is drawn."""
         now = (self.query_one(CasesTable).walked, *((key, progress.percent) for key, progress in self._doing.items()))
-        if now != self._drawn and self.is_current:
+        if now != self._drawn:
             self._drawn = now
             self.show_files()
 

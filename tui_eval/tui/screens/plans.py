@@ -164,7 +164,7 @@ class PlansScreen(BrowseScreen):
     def _item(self, found: Found) -> PlanItem:
         return PlanItem(found, self.shelf.known(found.path), self._last.get(self._reals[found.path]))
 
-    def show_files(self) -> None:
+    def draw_files(self) -> None:
         table = self.table("plans")
         folder = self.tui.workspace
         chosen = [each for each in self._found if rows.matches(each, self.words, folder)]
