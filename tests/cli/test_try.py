@@ -226,6 +226,15 @@ def test_a_case_that_is_none_is_refused(call: Call, monkeypatch: pytest.MonkeyPa
     assert "`c`" in done.err
 
 
+def test_options_that_contradict_each_other_are_refused(call: Call, tmp_path: Path) -> None:
+    path = plan(tmp_path, "http://127.0.0.1:1/")
+    assert call("try", path, "--case", "a", "--input", "{}").status == 2
+    saved = tmp_path / "solutions" / "agent.yaml"
+    assert "needs a plan" in call("try", saved, "--case", "a").err
+    assert call("try", path, "--request", "tow").err.count("`two`") == 1
+    assert call("try", saved, "--input", "[1]").status == 2
+
+
 def test_a_missing_column_is_told_before_anything_is_sent(call: Call, tmp_path: Path) -> None:
     done = call("try", solution(tmp_path, "http://127.0.0.1:1/"), "--input", '{"other": 1}', "--send")
     assert done.status == 1

@@ -100,15 +100,20 @@ def find_target(given: Given, request_name: str | None, case_id: str | None, ove
     from tui_eval.spec.loading import load_plan
 
     overrides = tuple(overrides)
+    if given.input is not None and case_id is not None:
+        raise UsageError("give --case (one of the dataset) or --input (typed columns), not both")
     if given.evaluator is not None or given.solution is not None:
         loaded = _load_made(given, overrides)
     else:
         assert given.target is not None
         path = given.target
         if _is_saved_part(path, "type"):
-            loaded = _load_made(_with_use(given, path, "solution"), overrides)
+            given = _with_use(given, path, "solution")
+            loaded = _load_made(given, overrides)
         else:
             loaded = load_plan(path, overrides=overrides)
+    if case_id is not None and (given.solution is not None or given.evaluator is not None):
+        raise UsageError("--case needs a plan, whose dataset has cases; give the columns with --input instead")
     request = _request(loaded, request_name)
     return Target(loaded, request, _case(loaded, request, given, case_id), loaded.warnings)
 

@@ -128,7 +128,7 @@ def _facts(report: Report, answer: Mapping[str, Any]) -> Iterator[Part]:
     }
     for name, value in facts.items():
         if value not in (None, ""):
-            yield name.ljust(_LABEL), "label"
+            yield f"{name.ljust(_LABEL - 2)}  ", "label"
             yield f"{value}\n", ""
     yield "\n", ""
 
@@ -190,7 +190,7 @@ def _named(name: str, value: JsonValue, raw: bool) -> Iterator[Part]:
         yield f"{line(name)}\n", "heading"
         yield f"{text}\n\n", ""
     else:
-        yield line(name).ljust(_LABEL), "label"
+        yield f"{line(name).ljust(_LABEL - 2)}  ", "label"
         yield f"{text}\n", ""
 
 

@@ -28,6 +28,9 @@ from tui_eval.tui.widgets.styled_text import StyledText, StyledView
 class PartsScreen(BrowseScreen):
     """Saved ones of the workspace, then those that stand in its plans. Enter opens the form, ``t`` tries."""
 
+    DEFAULT_CSS = """
+    PartsScreen #settings { padding: 0 1; }
+    """
     BINDINGS: ClassVar = keys.bindings("parts")
     NAMES = ("parts", "settings")
     OF: ClassVar[PartOf] = "solution"
@@ -98,6 +101,7 @@ class PartsScreen(BrowseScreen):
         left_out = f"{plural(broken, 'plan')} with faults not looked into" if broken else ""
         self.show_place(", ".join(part for part in (count, left_out) if part))
         self.query_one(FilterBar).tell(f"{len(shown):,} of {len(self._found.parts):,}")
+        self.show_panel()
         self.show_detail()
 
     def show_detail(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
 from pydantic import BaseModel
+from rich.cells import cell_len
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -42,6 +43,7 @@ Check: TypeAlias = Callable[[dict[str, JsonValue]], Iterable[Fault]]
 """Everything wrong with the values of a form; ``Fault.path`` is the field's path. Called in a thread."""
 
 _PAUSE = 0.25  # seconds without a key before the form is checked
+_WIDE = 100  # cells: from here on the descriptions stand beside all fields
 _EDITOR = TextInput | AreaInput | ChoiceInput
 
 
@@ -51,20 +53,24 @@ class FieldRow(Vertical):
     DEFAULT_CSS = """
     FieldRow { height: auto; }
     FieldRow > Horizontal { height: auto; }
-    FieldRow .label { width: 30; height: 1; color: $muted; text-style: $muted-style; padding-right: 1; }
+    FieldRow .label { height: 1; color: $muted; text-style: $muted-style; padding-right: 1; }
     FieldRow.-set .label { color: $foreground; text-style: none; }
     FieldRow.-here .label { color: $primary; text-style: bold; }
     FieldRow.-inner .label { padding-left: 2; }
-    FieldRow > .wrong { display: none; height: auto; padding-left: 30; color: $error; }
+    FieldRow .about { display: none; width: 2fr; height: 1; padding-left: 2; color: $muted; text-style: $muted-style;
+        text-wrap: nowrap; text-overflow: ellipsis; }
+    FieldRow.-wide .about { display: block; }
+    FieldRow.-wide AreaInput, FieldRow.-wide TextInput, FieldRow.-wide ChoiceInput { width: 3fr; }
+    FieldRow > .wrong { display: none; height: auto; color: $error; }
     FieldRow.-wrong > .wrong { display: block; }
     FieldRow > .group { height: 1; color: $foreground; text-style: bold; }
-    FieldRow.-narrow .label { width: 20; }
-    FieldRow.-narrow > .wrong { padding-left: 2; }
     """
 
     def __init__(self, field: FormField, *, group: str = "") -> None:
         super().__init__(classes="-inner" if len(field.path) > 1 else "")
         self.field = field
+        self._label = Static(content(_label(field)), classes="label", markup=False)
+        self._wrong = Static("", classes="wrong", markup=False)
         self.editor = _editor(field)
         self._group = group
         self._loaded: tuple[object, JsonValue] | None = None
@@ -72,11 +78,17 @@ class FieldRow(Vertical):
     def compose(self) -> ComposeResult:
         if self._group:
             yield Static(content(self._group), classes="group", markup=False)
-        label = f"{self.field.path[-1]}{' *' if self.field.required else ''}"
         with Horizontal():
-            yield Static(content(label), classes="label", markup=False)
+            yield self._label
             yield self.editor
-        yield Static("", classes="wrong", markup=False)
+            yield Static(content(line(self.field.description, 200)), classes="about", markup=False)
+        yield self._wrong
+
+    def lay_out(self, label_width: int, *, wide: bool) -> None:
+        """Give the label so many cells; with ``wide`` what the field is for stands beside it."""
+        self._label.styles.width = label_width
+        self._wrong.styles.padding = (0, 0, 0, label_width)
+        self.set_class(wide, "-wide")
 
     def load(self, value: JsonValue) -> None:
         """Show a value, :data:`UNSET` for none. It comes back unchanged unless the user changes it."""
@@ -106,7 +118,7 @@ class FieldRow(Vertical):
 
     def say(self, wrong: str) -> None:
         """Show what is wrong below the field, "" for nothing."""
-        self.query_one(".wrong", Static).update(content(wrong))
+        self._wrong.update(content(wrong))
         self.set_class(bool(wrong), "-wrong")
 
     def changed(self) -> None:
@@ -125,6 +137,10 @@ class FieldRow(Vertical):
 
     def _mark(self) -> None:
         self.set_class(bool(self._state()) or self._loaded is not None, "-set")
+
+
+def _label(field: FormField) -> str:
+    return f"{field.path[-1]}{' *' if field.required else ''}"
 
 
 def _editor(field: FormField) -> _EDITOR:
@@ -357,8 +373,10 @@ class Form(Vertical):
             self._tell()
 
     def on_resize(self, event: events.Resize) -> None:
+        width = event.size.width
+        longest = max((cell_len(_label(field)) + 2 * (len(field.path) > 1) for field in self.fields), default=0)
         for row in self._rows.values():
-            row.set_class(event.size.width < 56, "-narrow")
+            row.lay_out(min(longest + 2, 30 if width >= 70 else 22), wide=width >= _WIDE)
 
     def _row_of(self, widget: Widget) -> FieldRow | None:
         try:
