@@ -87,11 +87,7 @@ def test_a_field_is_filled_in_by_what_suits_its_type(model: type[BaseModel], nam
 
 
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**60), 2**60)
-    | st.floats(allow_nan=False, allow_infinity=False, width=32)
-    | st.text(max_size=12),
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(-1e15, 1e15, width=32) | st.text(max_size=12),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
@@ -104,8 +100,8 @@ def test_data_reads_back_as_it_was_written(value: Any) -> None:
     if isinstance(value, str) and not value.strip():
         return  # kept by the form itself while nobody changes it
     again = read_text(field, write_text(field, value))
-    assert again == value or (isinstance(value, float) and float(again) == value)
-    assert type(again) is type(value) or (isinstance(value, float) and value.is_integer())
+    assert again == value
+    assert type(again) is type(value)
 
 
 @settings(max_examples=60, deadline=None)
