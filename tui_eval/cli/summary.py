@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tui_eval.analysis.statistics import Mean, Rate
 from tui_eval.analysis.summary import Summary, Tally, decided_text, state_text, total_of
 from tui_eval.cli.history import duration, local_time, took
+from tui_eval.cli.platform_lines import print_platform_lines
 from tui_eval.cli.terminal import one_line, out, out_table, outcome_word, painted, safe, speaks_utf8
 from tui_eval.domain import Outcome
 from tui_eval.reports.view import repeats_of
@@ -59,6 +60,7 @@ def print_summary(stored: History, run: RunRecord, *, only: str | None = None) -
     """Print what a run came to: its head, a line a request, what the evaluators say, failures grouped."""
     requests = [one for one in summarise_run(stored, run) if only is None or one.request.name == only]
     print_head(run, total_of(one.request.counters for one in requests))
+    print_platform_lines(stored.path, run, {one.request.id: one.request.name for one in requests})
     out()
     _print_requests(requests)
     _print_evaluators(requests)

@@ -11,13 +11,15 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.domain import Outcome
+from tui_eval.engine.companions import Companion, baggage_of, companions_of
 from tui_eval.engine.data import Progress, TaskDescription, TaskResult
 from tui_eval.engine.executor import LocalExecutor
 from tui_eval.engine.obeying import Parts, asked, obey
@@ -98,23 +100,36 @@ async def execute_job(
     async with started(job, environment, listener.trouble) as start:
         if begun is not None:
             begun(start.planned.run)
-        execution = Execution(start, listener, environment)
+        companions = companions_of(start, job, environment)
+        execution = Execution(start, listener, environment, companions)
         results_dir = job.results_dir or start.loaded.plan.runtime.results_dir
         if results_dir is not None:
             execution.write_results_to(start.loaded.folder / results_dir, start.loaded.secrets.redact_value)
         with _obeying_signals(execution) if signals else nullcontext():
-            return await execution.run()
+            for companion in companions:
+                await execution.attempt(companion.begin)
+            ended = await execution.run()
+        for companion in companions:
+            await execution.attempt(companion.end)
+        return ended
 
 
 class Execution:
     """One run being executed. Also what signals and commands act on."""
 
-    def __init__(self, start: Start, listener: Listener, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        start: Start,
+        listener: Listener,
+        environment: Mapping[str, str],
+        companions: Sequence[Companion] = (),
+    ) -> None:
         self.run_record = start.planned.run
         self.stopped_by: int | None = None
         self._writer = start.writer
         self._history = start.history
         self._listener = listener
+        self._companions = companions
         plan = start.loaded.plan
         self._slots = Slots(self.run_record.task_concurrency, limits=plan.runtime.provider_limits, qps=plan.runtime.qps)
         self._requests = {request.id: request for request in start.planned.requests}
@@ -201,6 +216,13 @@ class Execution:
         except Exception as problem:
             self.log("warning", f"a listener broke: {type(problem).__name__}: {problem}", "")
 
+    async def attempt(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do what goes along with the run; what it raises is logged with the run and nothing more."""
+        try:
+            await work()
+        except Exception as problem:
+            self.log("warning", f"{type(problem).__name__}: {problem}", "")
+
     def interrupt(self, number: int) -> None:
         """A signal arrived: stop; SIGINT once more: at once."""
         again = self.stopped_by is not None
@@ -242,7 +264,12 @@ class Execution:
 
         async def open_request() -> None:
             self._prepared[request.name] = prepare_request(
-                request, self._slots, folder=folder, grace=grace, environment=environment
+                request,
+                self._slots,
+                folder=folder,
+                grace=grace,
+                environment=environment,
+                baggage=partial(baggage_of, self._companions, request.name) if self._companions else None,
             )
 
         async def close_request() -> None:

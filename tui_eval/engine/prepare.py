@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.domain import JsonValue
 from tui_eval.engine.judging import PreparedEvaluator, judge_asker
 from tui_eval.engine.retry import RetryRules
 from tui_eval.engine.slots import Lane, Slots
@@ -41,7 +42,7 @@ class PreparedRequest:
     workers: WorkerPool
     keeps_limits: bool = False
     judges: tuple[Solution, ...] = ()
-    baggage: Mapping[str, str] | None = None
+    baggage: Callable[[Mapping[str, JsonValue]], Mapping[str, str] | None] | None = None
 
     async def aclose(self) -> None:
         """Close the solution, the judges' connections and the workers, also when one of them fails to."""
@@ -62,8 +63,10 @@ def prepare_request(
     folder: Path,
     grace: float,
     environment: Mapping[str, str] | None = None,
+    baggage: Callable[[Mapping[str, JsonValue]], Mapping[str, str] | None] | None = None,
 ) -> PreparedRequest:
-    """Make the parts of ``request``. ``grace`` is the time in seconds between TERM and KILL of a child process."""
+    """Make the parts of ``request``. ``grace`` is the time in seconds between TERM and KILL of a child process;
+    ``baggage`` gives what the calls for a case's columns carry as W3C baggage."""
     environment = os.environ if environment is None else environment
     execution = request.execution
 
@@ -98,6 +101,7 @@ def prepare_request(
         workers=workers,
         keeps_limits=request.solution_type in kinds.SOLUTIONS,
         judges=tuple(judges),
+        baggage=baggage,
     )
 
 

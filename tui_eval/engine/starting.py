@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Everything an execution needs; the two ends of the history are closed by whoever opened them."""
+    """Everything an execution needs; the two ends of the history are closed by whoever opened them. ``preflight`` is there
+    unless the cases are those that were stored."""
 
     loaded: LoadedPlan
     planned: Planned
     writer: HistoryWriter
     history: History
+    preflight: Preflight | None = None
 
 
 @asynccontextmanager
@@ -53,7 +55,7 @@ async def _launch(job: Job, environment: Mapping[str, str], trouble: Callable[[s
     preflight = _checked(loaded, environment)
     options = RunOptions(job.run_id, tags=job.tags, note=job.note)
     async with _history(job, loaded, trouble) as (writer, history):
-        yield Start(loaded, await plan_launch(loaded, preflight, writer, options), writer, history)
+        yield Start(loaded, await plan_launch(loaded, preflight, writer, options), writer, history, preflight)
 
 
 @asynccontextmanager
@@ -73,7 +75,7 @@ async def _rerun(job: Job, environment: Mapping[str, str], trouble: Callable[[st
     )
     async with _history(job, loaded, trouble) as (writer, history):
         planned = await plan_rerun(loaded, preflight, parent, history, writer, action, options)
-        yield Start(loaded, planned, writer, history)
+        yield Start(loaded, planned, writer, history, preflight)
 
 
 @asynccontextmanager

@@ -147,7 +147,7 @@ async def _attempt(
     """One call of the solution, kept as an attempt however it ends."""
     result = progress.result
     number = task.attempts_made + len(result.attempts) + 1
-    trace = TraceContext.new(request.baggage)
+    trace = TraceContext.new(request.baggage(task.case_input) if request.baggage is not None else None)
     started, clock = around.wall(), time.perf_counter()
 
     def phase(name: str) -> None:

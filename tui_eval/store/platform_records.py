@@ -24,6 +24,11 @@ from tui_eval.store.opening import open_for_writing, open_read_only
 REPORTED = (Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.UNSCORED)
 """Outcomes that are reported: what was cancelled was not carried out."""
 _OUTCOMES = ", ".join(f"'{outcome.value}'" for outcome in REPORTED)
+# Called in this run. What was taken over, also to be judged again, belongs to the record of the run that called it.
+_OURS = (
+    "reused_from IS NULL AND (work = 'call' OR EXISTS (SELECT 1 FROM attempts JOIN runs ON runs.id = tasks.run "
+    "WHERE attempts.task = tasks.id AND attempts.started_at >= runs.created_at))"
+)
 _COLUMNS = "id, run, request, platform, settings, record_id, record_name, status, told, started_at, error, evaluation, updated_at"
 
 
@@ -49,17 +54,18 @@ class PlatformRecord:
 @dataclass(frozen=True, slots=True)
 class ReportCounts:
     """``total`` tasks are (to be) reported; of the ``succeeded`` and ``failed`` ones, which have their answer or error,
-    ``sent`` have arrived and ``doubtful`` may have."""
+    ``sent`` have arrived, ``doubtful`` may have, and ``refused`` ones the platform does not take."""
 
     total: int = 0
     succeeded: int = 0
     failed: int = 0
     sent: int = 0
     doubtful: int = 0
+    refused: int = 0
 
     @property
     def waiting(self) -> int:
-        return self.succeeded + self.failed - self.sent - self.doubtful
+        return self.succeeded + self.failed - self.sent - self.doubtful - self.refused
 
 
 def _record(row: tuple[Any, ...]) -> PlatformRecord:
@@ -137,22 +143,23 @@ def unfinished_runs(connection: sqlite3.Connection, final: Sequence[str]) -> lis
 def waiting(connection: sqlite3.Connection, record: PlatformRecord, limit: int) -> list[int]:
     """The keys of the next finished tasks that were not reported, in the order of the request."""
     rows = connection.execute(
-        f"SELECT id FROM tasks WHERE request = ? AND reused_from IS NULL AND outcome IN ({_OUTCOMES}) "
+        f"SELECT id FROM tasks WHERE request = ? AND {_OURS} AND outcome IN ({_OUTCOMES}) "
         "AND NOT EXISTS (SELECT 1 FROM reports WHERE reports.task = tasks.id) ORDER BY position LIMIT ?",
         (record.request, limit),
     )
     return [task for (task,) in rows]
 
 
-def doubtful(connection: sqlite3.Connection, record: PlatformRecord) -> list[tuple[int, float]]:
-    """``(task, when it was sent)`` of everything that was sent and whose arrival is not known."""
+def doubtful(connection: sqlite3.Connection, record: PlatformRecord) -> list[tuple[int, str, float]]:
+    """``(task, state, when it was sent)`` of everything that was sent and whose arrival is not known."""
     return connection.execute(
-        "SELECT task, at FROM reports WHERE record = ? AND state = 'sending' ORDER BY task", (record.id,)
+        "SELECT task, state, at FROM reports WHERE record = ? AND state IN ('sending', 'broken') ORDER BY task",
+        (record.id,),
     ).fetchall()
 
 
 def mark(connection: sqlite3.Connection, record: PlatformRecord, tasks: Iterable[int], state: str | None) -> None:
-    """Set the state of reports: ``sending``, ``sent``, or None to queue them again."""
+    """Set the state of reports: ``sending``, ``broken``, ``sent``, ``refused``, or None to queue them again."""
     now = time.time()
     with transaction(connection):
         if state is None:
@@ -169,15 +176,16 @@ def counts(connection: sqlite3.Connection, record: PlatformRecord) -> ReportCoun
     total, succeeded, failed = connection.execute(
         "SELECT count(*), "
         "count(*) FILTER (WHERE outcome IN ('passed', 'failed', 'unscored')), count(*) FILTER (WHERE outcome = 'error') "
-        "FROM tasks WHERE request = ? AND reused_from IS NULL",
+        f"FROM tasks WHERE request = ? AND {_OURS}",
         (record.request,),
     ).fetchone()
-    sent, doubt = connection.execute(
-        "SELECT count(*) FILTER (WHERE state = 'sent'), count(*) FILTER (WHERE state = 'sending') "
+    sent, doubt, refused = connection.execute(
+        "SELECT count(*) FILTER (WHERE state = 'sent'), count(*) FILTER (WHERE state IN ('sending', 'broken')), "
+        "count(*) FILTER (WHERE state = 'refused') "
         "FROM reports WHERE record = ?",
         (record.id,),
     ).fetchone()
-    return ReportCounts(total, succeeded, failed, sent, doubt)
+    return ReportCounts(total, succeeded, failed, sent, doubt, refused)
 
 
 def reported(path: Path, run: int) -> list[tuple[PlatformRecord, ReportCounts]]:

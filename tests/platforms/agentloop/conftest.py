@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.cli.conftest import call  # noqa: F401 (a fixture)
 from tests.platforms.agentloop.fake import KEY, SECRET, FakePlatform, platform
 from tests.support.product import Product
 from tui_eval.platforms.agentloop.calls import Caller

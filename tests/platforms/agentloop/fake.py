@@ -127,7 +127,8 @@ class FakePlatform:
         if self.after is not None and (instead := self.after(asked)) is not None:
             return instead
         status, body = found
-        return status, {**body, "requestId": "R-1"} if isinstance(body, dict) else body
+        named = isinstance(body, dict) and asked.op != "agent"
+        return status, {**body, "requestId": "R-1"} if named else body
 
     def _unknown(self, asked: Asked) -> Answer:
         return 404, {"code": "NotFound", "message": asked.path}

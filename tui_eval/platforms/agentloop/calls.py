@@ -80,6 +80,7 @@ class Caller:
     ) -> None:
         self.endpoints = endpoints
         self._credentials = credentials
+        self._environment = environment
         self._transport = Transport(environment=environment)
         self._now = now
         self._pause = pause
@@ -192,7 +193,14 @@ class Caller:
             number += 1
             try:
                 request = httpx.Request(method, url, headers=signed(), content=content or None)
-                return await self._once(operation, request, seconds)
+                if repeatable:
+                    return await self._once(self._transport, operation, request, seconds)
+                # A kept connection that ends without an answer is replaced, and the call sent once more: not this one.
+                fresh = Transport(environment=self._environment)
+                try:
+                    return await self._once(fresh, operation, request, seconds)
+                finally:
+                    await fresh.aclose()
             except PlatformError as error:
                 again = error.resend in (Resend.UNSENT, Resend.REJECTED) or (
                     repeatable and error.resend is Resend.MAYBE_RECEIVED
@@ -202,11 +210,11 @@ class Caller:
                 backoff = min(0.3 * 2**number, LONGEST_PAUSE) * (0.5 + random.random() / 2)
                 await self._pause(max(backoff, error.retry_after or 0.0))
 
-    async def _once(self, operation: str, request: httpx.Request, seconds: float) -> Reply:
+    async def _once(self, transport: Transport, operation: str, request: httpx.Request, seconds: float) -> Reply:
         place = f"{request.url.host}:{request.url.port or (443 if request.url.scheme == 'https' else 80)}"
         deadline = asyncio.get_running_loop().time() + seconds
         try:
-            response = await self._transport.send(request, connect=CONNECT_SECONDS, deadline=deadline)
+            response = await transport.send(request, connect=CONNECT_SECONDS, deadline=deadline)
             try:
                 async with asyncio.timeout_at(deadline):
                     body = await _read(response, operation)

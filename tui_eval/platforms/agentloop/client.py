@@ -164,7 +164,15 @@ class AgentLoop:
         }
         path = f"/logstores/{encoded(store)}/shards/lb"
         await self.caller.logs(
-            "PutLogs", "POST", project, path, content=content, headers=headers, tries=1, seconds=_PUT_SECONDS
+            "PutLogs",
+            "POST",
+            project,
+            path,
+            content=content,
+            headers=headers,
+            tries=1,
+            seconds=_PUT_SECONDS,
+            repeatable=False,
         )
 
     async def get_logs(

@@ -9,7 +9,7 @@ from tui_eval.errors import DatasetError, Fault, PlatformError, UsageError
 from tui_eval.platforms.agentloop.client import AgentLoop
 from tui_eval.platforms.agentloop.connecting import connected, waited_for
 from tui_eval.platforms.agentloop.evaluators import check_evaluators, warning_about
-from tui_eval.platforms.agentloop.nouns import PlatformPlan
+from tui_eval.platforms.agentloop.nouns import PlatformPlan, text
 from tui_eval.platforms.agentloop.rows import Loaded, load_rows
 from tui_eval.spec.agentloop_options import AgentLoopOptions
 
@@ -53,6 +53,7 @@ async def fetch(client: AgentLoop, options: AgentLoopOptions) -> PlatformRows:
             "dataset": plan.dataset,
             "project": project,
             "judged": bool(plan.evaluators),
+            "result_types": _result_types(plan),
         },
     )
 
@@ -91,3 +92,13 @@ def _ground_truth(options: AgentLoopOptions, columns: list[str]) -> list[Fault]:
     hint = suggestion(options.ground_truth_field, columns, label="its columns")
     message = f"`{options.ground_truth_field}` is not a column of the dataset"
     return [Fault(message, path="agentloop.ground_truth_field", hint=hint)]
+
+
+def _result_types(plan: PlatformPlan) -> dict[str, str]:
+    """What kind of result each evaluator gives, by its name and by the name of its result."""
+    found: dict[str, str] = {}
+    for evaluator in plan.evaluators:
+        for name in ("evaluatorRef", "name", "resultName"):
+            if text(evaluator, name):
+                found[text(evaluator, name)] = text(evaluator, "resultType")
+    return found

@@ -22,7 +22,8 @@ CREATE INDEX platform_records_by_run ON platform_records (run);
 CREATE TABLE reports (
     task          INTEGER PRIMARY KEY REFERENCES tasks (id) ON DELETE CASCADE,
     record        INTEGER NOT NULL REFERENCES platform_records (id) ON DELETE CASCADE,
-    state         TEXT    NOT NULL,                 -- sending (its arrival is not known) | sent
+    state         TEXT    NOT NULL,                 -- sending (nothing is known yet) | broken (the platform
+                                                    -- answered with an error of its own) | sent | refused
     at            REAL    NOT NULL
 ) STRICT;
 CREATE INDEX reports_by_record ON reports (record, state);
