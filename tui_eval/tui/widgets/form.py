@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from rich.cells import cell_len
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.css.query import NoMatches
 from textual.message import Message
@@ -32,132 +32,17 @@ from tui_eval.tui.projections.form_fields import (
     fields_of,
     left_over,
     put,
-    read_text,
-    write_text,
 )
 from tui_eval.tui.text import content, line
 from tui_eval.tui.widgets.choice import ChoiceInput
-from tui_eval.tui.widgets.inputs import AreaInput, TextInput
+from tui_eval.tui.widgets.form_row import FieldRow, label_of
+from tui_eval.tui.widgets.inputs import AreaInput
 
 Check: TypeAlias = Callable[[dict[str, JsonValue]], Iterable[Fault]]
 """Everything wrong with the values of a form; ``Fault.path`` is the field's path. Called in a thread."""
 
 _PAUSE = 0.25  # seconds without a key before the form is checked
 _WIDE = 100  # cells: from here on the descriptions stand beside all fields
-_EDITOR = TextInput | AreaInput | ChoiceInput
-
-
-class FieldRow(Vertical):
-    """A field of the form: its label, its input and, below, what is wrong with it."""
-
-    DEFAULT_CSS = """
-    FieldRow { height: auto; }
-    FieldRow > Horizontal { height: auto; }
-    FieldRow .label { height: 1; color: $muted; text-style: $muted-style; padding-right: 1; }
-    FieldRow.-set .label { color: $foreground; text-style: none; }
-    FieldRow.-here .label { color: $primary; text-style: bold; }
-    FieldRow.-inner .label { padding-left: 2; }
-    FieldRow .about { display: none; width: 2fr; height: 1; padding-left: 2; color: $muted; text-style: $muted-style;
-        text-wrap: nowrap; text-overflow: ellipsis; }
-    FieldRow.-wide .about { display: block; }
-    FieldRow.-wide AreaInput, FieldRow.-wide TextInput, FieldRow.-wide ChoiceInput { width: 3fr; }
-    FieldRow > .wrong { display: none; height: auto; color: $error; }
-    FieldRow.-wrong > .wrong { display: block; }
-    FieldRow > .group { height: 1; color: $foreground; text-style: bold; }
-    """
-
-    def __init__(self, field: FormField, *, group: str = "") -> None:
-        super().__init__(classes="-inner" if len(field.path) > 1 else "")
-        self.field = field
-        self._label = Static(content(_label(field)), classes="label", markup=False)
-        self._wrong = Static("", classes="wrong", markup=False)
-        self.editor = _editor(field)
-        self._group = group
-        self._loaded: tuple[object, JsonValue] | None = None
-
-    def compose(self) -> ComposeResult:
-        if self._group:
-            yield Static(content(self._group), classes="group", markup=False)
-        with Horizontal():
-            yield self._label
-            yield self.editor
-            yield Static(content(line(self.field.description, 200)), classes="about", markup=False)
-        yield self._wrong
-
-    def lay_out(self, label_width: int, *, wide: bool) -> None:
-        """Give the label so many cells; with ``wide`` what the field is for stands beside it."""
-        self._label.styles.width = label_width
-        self._wrong.styles.padding = (0, 0, 0, label_width)
-        self.set_class(wide, "-wide")
-
-    def load(self, value: JsonValue) -> None:
-        """Show a value, :data:`UNSET` for none. It comes back unchanged unless the user changes it."""
-        if isinstance(self.editor, ChoiceInput):
-            if value is UNSET:
-                self.editor.clear()
-            elif not self.editor.choose(value):
-                self._loaded = (None, value)
-                self._mark()
-                return
-        else:
-            text = "" if value is UNSET else write_text(self.field, value)
-            if isinstance(self.editor, AreaInput):
-                self.editor.load_text(text)
-            else:
-                self.editor.value = text
-        self._loaded = None if value is UNSET else (self._state(), value)
-        self._mark()
-
-    def read(self) -> JsonValue:
-        """The value. Raises ValueError when what is typed is none."""
-        if self._loaded is not None and self._state() == self._loaded[0]:
-            return self._loaded[1]
-        if isinstance(self.editor, ChoiceInput):
-            return UNSET if self.editor.value is None else self.editor.value[0]
-        return read_text(self.field, self._state())
-
-    def say(self, wrong: str) -> None:
-        """Show what is wrong below the field, "" for nothing."""
-        self._wrong.update(content(wrong))
-        self.set_class(bool(wrong), "-wrong")
-
-    def changed(self) -> None:
-        self._mark()
-
-    def on_descendant_focus(self) -> None:
-        self.add_class("-here")
-
-    def on_descendant_blur(self) -> None:
-        self.remove_class("-here")
-
-    def _state(self) -> str:
-        if isinstance(self.editor, ChoiceInput):
-            return None if self.editor.place is None else str(self.editor.place)  # type: ignore[return-value]
-        return self.editor.text if isinstance(self.editor, AreaInput) else self.editor.value
-
-    def _mark(self) -> None:
-        self.set_class(bool(self._state()) or self._loaded is not None, "-set")
-
-
-def _label(field: FormField) -> str:
-    return f"{field.path[-1]}{' *' if field.required else ''}"
-
-
-def _editor(field: FormField) -> _EDITOR:
-    hint = field.default or _HINTS.get(field.kind, "")
-    if field.kind is FieldKind.CHOICE:
-        unset = f"{field.default or 'none'} (default)" if not field.required else "choose"
-        return ChoiceInput(field.choices, unset=unset, title=field.name)
-    if field.kind in (FieldKind.TEXT, FieldKind.NUMBER):
-        return TextInput(placeholder=line(hint))
-    return AreaInput(placeholder=line(hint), least=2 if field.kind is FieldKind.PROSE and field.required else 1)
-
-
-_HINTS = {
-    FieldKind.LINES: "one a line",
-    FieldKind.MAPPING: "name: value, one a line",
-    FieldKind.DATA: "YAML or JSON",
-}
 
 
 class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
@@ -374,7 +259,7 @@ class Form(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         width = event.size.width
-        longest = max((cell_len(_label(field)) + 2 * (len(field.path) > 1) for field in self.fields), default=0)
+        longest = max((cell_len(label_of(field)) + 2 * (len(field.path) > 1) for field in self.fields), default=0)
         for row in self._rows.values():
             row.lay_out(min(longest + 2, 30 if width >= 70 else 22), wide=width >= _WIDE)
 
