@@ -30,6 +30,7 @@ READERS = {
     "tsv": "tui_eval.datasets.csv_rows",
     "yaml": "tui_eval.datasets.yaml_documents",
     "parquet": "tui_eval.datasets.parquet",
+    "evalset": "tui_eval.datasets.evalset",
 }
 
 SUFFIXES = {
@@ -60,6 +61,8 @@ def reader(name: str) -> Reader:
 def format_of(path: Path, name: str) -> str:
     """The format a file's name stands for. Raises DatasetError when it stands for none."""
     suffix = path.suffix.lower()
+    if path.stem.lower().endswith(".evalset") and SUFFIXES.get(suffix) in ("json", "yaml"):
+        return "evalset"
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
     if suffix in _PACKED:

@@ -116,8 +116,10 @@ def _prepare_evaluator(
     resolved: Callable[[str], str],
 ) -> PreparedEvaluator:
     ask = None
-    if loaded.id == "judge":
-        judge, ask = judge_asker(loaded.options, slots, limits, setup)
+    judged_by = getattr(loaded.options, "judge_options", None)
+    judge_options = judged_by() if judged_by is not None else None
+    if judge_options is not None:
+        judge, ask = judge_asker(judge_options, slots, limits, setup)
         judges.append(judge)
     evaluator_setup = EvaluatorSetup(
         folder=setup.folder,

@@ -37,6 +37,10 @@ class EvaluatorOptions(Strict):
     variable_mapping: dict[str, str] = Field(default_factory=dict)
     negate: bool = Field(False, alias="not", description="Pass when the check says no.")
 
+    def judge_options(self) -> JudgeOptions | None:
+        """The model that this evaluator asks, None when it asks none."""
+        return None
+
 
 class Expecting(EvaluatorOptions):
     """An evaluator that needs an expected value: ``expected``, or ``expected_output`` in the mapping.
@@ -200,6 +204,9 @@ class JudgeOptions(EvaluatorOptions):
     headers: Headers = Field(default_factory=dict)
     proxy: ProxyText | None = None
     tls: Annotated[Tls, Resolved] = Field(default_factory=Tls)
+
+    def judge_options(self) -> JudgeOptions | None:
+        return self
 
     @model_validator(mode="after")
     def _range_and_threshold(self) -> JudgeOptions:

@@ -89,6 +89,9 @@ EVALUATORS = {
     ),
     "command": Kind("tui_eval.spec.evaluator_options:CommandEvaluatorOptions", "tui_eval.evaluators.external:Program"),
     "judge": Kind("tui_eval.spec.evaluator_options:JudgeOptions", "tui_eval.evaluators.judge:Judge"),
+    "datalayer": Kind(
+        "tui_eval.spec.datalayer_options:DatalayerGrading", "tui_eval.platforms.datalayer.grading:Grading"
+    ),
 }
 
 

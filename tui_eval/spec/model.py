@@ -65,7 +65,7 @@ class Dataset(Strict):
     platform: Literal["agentloop"] | None = Field(
         None, description="The rows of the platform's plan; the default where the plan has a section of this name."
     )
-    format: Literal["jsonl", "json", "csv", "tsv", "yaml", "parquet"] | None = Field(
+    format: Literal["jsonl", "json", "csv", "tsv", "yaml", "parquet", "evalset"] | None = Field(
         None, description="Default: from the file's name."
     )
     id: str | None = Field(
