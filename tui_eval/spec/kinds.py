@@ -37,7 +37,8 @@ class PlatformKind:
     """A platform that a plan may name with a section of its own. The first three are ``module:Name``, imported on first
     use.
 
-    ``options`` is the section's model. ``rows`` is a function ``(options, environment) -> PlatformRows`` (see
+    ``options`` is the section's model. ``rows`` (empty: it has none) is a function
+    ``(options, environment) -> PlatformRows`` (see
     ``datasets.platform``). ``companion`` is a class that goes along with a run (see ``engine.companions``). ``secrets`` are
     environment variables that hold its credentials: their values are kept out of everything that is written.
     """
@@ -63,6 +64,12 @@ PLATFORMS = {
             "ALIBABA_CLOUD_SECURITY_TOKEN",
         ),
     ),
+    "datalayer": PlatformKind(
+        "tui_eval.spec.datalayer_options:DatalayerOptions",
+        "",
+        "tui_eval.platforms.datalayer.companion:DatalayerCompanion",
+        ("DATALAYER_API_KEY",),
+    ),
 }
 
 SOLUTIONS = {
@@ -74,6 +81,10 @@ SOLUTIONS = {
         "tui_eval.spec.solution_options:AgentRuntimesOptions", "tui_eval.solutions.agent_runtimes:AgentRuntimes"
     ),
 }
+
+IN_PROCESS: dict[str, Kind] = {}
+"""Kinds of solution that only a Python program in this process can use, put here by the module that offers them. They
+are in no list and in no schema."""
 
 EVALUATORS = {
     "exact": Kind("tui_eval.spec.evaluator_options:ExactOptions", "tui_eval.evaluators.text:Exact"),
@@ -108,9 +119,10 @@ class Kinds(Mapping[str, Kind]):
     :class:`~tui_eval.errors.SpecError` says which package is at fault when that fails.
     """
 
-    def __init__(self, group: str, own: Mapping[str, Kind]) -> None:
+    def __init__(self, group: str, own: Mapping[str, Kind], unlisted: Mapping[str, Kind] | None = None) -> None:
         self._group = group
         self._own = own
+        self._unlisted = unlisted if unlisted is not None else {}
         self._loaded: dict[str, Kind] = {}
 
     @cached_property
@@ -121,12 +133,14 @@ class Kinds(Mapping[str, Kind]):
     def __getitem__(self, name: str) -> Kind:
         if name in self._own:
             return self._own[name]
+        if name in self._unlisted:
+            return self._unlisted[name]
         if name not in self._loaded:
             self._loaded[name] = _kind_behind(self._points[name])
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._points
+        return name in self._own or name in self._unlisted or name in self._points
 
     def __iter__(self) -> Iterator[str]:
         yield from self._own
@@ -152,7 +166,7 @@ def _kind_behind(point: EntryPoint) -> Kind:
 @cache
 def solution_kinds() -> Mapping[str, Kind]:
     """Every solution kind by name."""
-    return Kinds("tui_eval.solutions", SOLUTIONS)
+    return Kinds("tui_eval.solutions", SOLUTIONS, IN_PROCESS)
 
 
 @cache

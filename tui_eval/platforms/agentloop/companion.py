@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.domain import JsonValue
+from tui_eval.engine.companions import Companion
 from tui_eval.engine.starting import Start
 from tui_eval.errors import PlatformError
 from tui_eval.jobs import Job
@@ -53,7 +54,7 @@ def reported_by_caller() -> Iterator[None]:
         _by_caller.reset(token)
 
 
-class AgentLoopCompanion:
+class AgentLoopCompanion(Companion):
     """See the module, and ``engine.companions``."""
 
     def __init__(self, section: LoadedPlatform, start: Start, job: Job, environment: Mapping[str, str]) -> None:
