@@ -19,6 +19,7 @@ from tui_eval.cli.app import VERBS
 from tui_eval.cli.errors import EXIT_STATUSES
 from tui_eval.spec import kinds, model
 from tui_eval.spec.evaluator_options import EvaluatorOptions
+from tui_eval.tui import keys
 
 README = Path(__file__).parents[2] / "README.md"
 _TABLE = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -122,6 +123,7 @@ def _verbs() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "commands": _verbs,
     "exit statuses": _exit_statuses,
+    "keys": lambda: keys.keys_table().rstrip(),
     "solutions": _solutions,
     "evaluators": _evaluators,
     **{name: (lambda options=options: options_table(options)) for name, options in _SECTIONS.items()},  # type: ignore[misc]

@@ -23,6 +23,7 @@ from tui_eval.tui.last_runs import LastRuns
 from tui_eval.tui.plan_reading import PlanShelf, check_file, read_source
 from tui_eval.tui.projections import plans as rows
 from tui_eval.tui.screens.full_text import FullTextScreen
+from tui_eval.tui.screens.launch_review import ReviewScreen
 from tui_eval.tui.screens.plans import PlansScreen
 from tui_eval.tui.widgets.source_view import SourceView
 
@@ -372,15 +373,16 @@ async def test_a_new_plan_is_made_from_a_sample(workspace: Path, make_app: MakeA
         await until(pilot, lambda: screen_of(app).path == workspace / "quickstart.yaml")
 
 
-async def test_launching_opens_the_launch_screen_for_this_plan(
-    workspace: Path, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_launching_opens_the_page_of_this_plan_and_esc_comes_back(workspace: Path, make_app: MakeApp) -> None:
     app = make_app()
-    asked: list[tuple[str, dict[str, Any]]] = []
     async with opened(app) as pilot:
-        monkeypatch.setattr(app, "open", lambda name, **arguments: asked.append((name, arguments)))
         await pilot.press("L")
-    assert asked == [("launch", {"plan": workspace / "broken.yaml"})]
+        await pilot.pause()
+        assert isinstance(app.screen, ReviewScreen)
+        assert app.screen.draft.path == workspace / "broken.yaml"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, PlansScreen)
 
 
 async def test_the_last_run_of_a_plan_stands_beside_it(workspace: Path, make_app: MakeApp) -> None:

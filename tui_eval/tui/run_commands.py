@@ -17,6 +17,7 @@ from tui_eval.errors import TuiEvalError
 from tui_eval.store.records import Counters, RunRecord
 from tui_eval.tui.projections.reruns import Rerun, rerun_cases, reruns
 from tui_eval.tui.screens.dialogs import Choose, Confirm, Option, Prompt
+from tui_eval.tui.variables import ask_missing
 
 if TYPE_CHECKING:
     from tui_eval.store.reader import History
@@ -94,8 +95,11 @@ async def _confirm_and_start(app: TuiEvalApp, run: RunRecord, rerun: Rerun) -> s
     title = f"Run again: {rerun.label}?"
     if not await app.push_screen_wait(Confirm(title, lines, yes="Start", calls=rerun.calls)):
         return None
+    typed = await ask_missing(app, run, "re-run") if rerun.calls or rerun.judged else {}
+    if typed is None:
+        return None
     job = Job("rerun", str(app.history.path), new_run_id(), parent=run.run_id, selection=rerun.selection)
-    return await start(app, job)
+    return await start(app, job, typed)
 
 
 async def continue_run(app: TuiEvalApp, run: RunRecord, total: Counters) -> str | None:
@@ -106,16 +110,18 @@ async def continue_run(app: TuiEvalApp, run: RunRecord, total: Counters) -> str 
     lines = ["What was finished is kept."]
     if not await app.push_screen_wait(Confirm(f"Finish run {run.run_id}?", lines, yes="Finish it", calls=rest)):
         return None
-    return await start(app, Job("resume", str(app.history.path), run.run_id))
+    typed = await ask_missing(app, run, "run")
+    return None if typed is None else await start(app, Job("resume", str(app.history.path), run.run_id), typed)
 
 
-async def start(app: TuiEvalApp, job: Any) -> str | None:
-    """Start a runner for a job, in a session of its own; the run's id, None (and told) when it could not begin."""
+async def start(app: TuiEvalApp, job: Any, typed: Mapping[str, str]) -> str | None:
+    """Start a runner for a job, in a session of its own; the run's id, None (and told) when it could not begin.
+    ``typed`` are values of variables that only this runner gets."""
     from tui_eval.runner import start_detached
 
     app.notify("Starting…", timeout=2)
     try:
-        await app.history.call(partial(start_detached, job))
+        await app.history.call(partial(start_detached, job, environment=typed))
     except TuiEvalError as error:
         app.notify(str(error), title="The run could not begin", severity="error", timeout=20)
         return None

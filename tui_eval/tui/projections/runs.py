@@ -44,10 +44,11 @@ WIDE = (
     Column("tags", "tags", 8, weight=1, most=24, priority=3),
     Column("parent", "taken up from", 20, priority=0),
 )
-NARROW = tuple(
-    Column("counts", "✓pass ✗fail !err ?none", 18, weight=1, most=30, priority=7) if each.name == "counts" else each
-    for each in WIDE
-)
+_NARROWER = {
+    "counts": Column("counts", "✓pass ✗fail !err ?none", 14, weight=1, most=30, priority=7),
+    "took": Column("took", "took", 8, priority=6, right=True, sort="took"),
+}
+NARROW = tuple(_NARROWER.get(each.name, each) for each in WIDE)
 
 
 def state_text(state: RunState) -> str:

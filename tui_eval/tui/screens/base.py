@@ -24,8 +24,9 @@ T = TypeVar("T")
 class BaseScreen(Screen[None], inherit_bindings=False):
     """Subclasses write :meth:`body`, and say in ``PANELS`` which widgets the keys 1 to 5 go to.
 
-    ``route`` is the name it was opened by. ``HELP`` is a sentence or two for the help of the screen. The toolkit's own
-    keys of a screen (tab, ctrl+c) are not inherited: they would come before those of the application.
+    ``route`` is the name it was opened by. ``HELP`` is a sentence or two for the help of the screen. ``HINTS`` are the
+    ids of the keys that stand first in the line of keys. The toolkit's own keys of a screen (tab, ctrl+c) are not
+    inherited: they would come before those of the application.
     """
 
     DEFAULT_CSS = """
@@ -33,6 +34,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
     """
     PANELS: ClassVar[tuple[str, ...]] = ()
     HELP: ClassVar[str] = ""
+    HINTS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         super().__init__()

@@ -49,19 +49,28 @@ class Option:
 
 
 class Confirm(ModalScreen[bool]):
-    """Yes or no, and no is where the cursor stands. ``calls`` is how many calls a yes will make: it is always said
-    for what makes any."""
+    """Yes or no, and no is where the cursor stands. ``calls`` is how many calls a yes will make (``at_most``: no more
+    than that, with every retry): it is always said for what makes any."""
 
     DEFAULT_CSS = _CSS.format(name="Confirm")
     BINDINGS: ClassVar = keys.bindings("dialog")
+    LABELS: ClassVar = {"table.select": "choose"}
 
     def __init__(
-        self, title: str, lines: Sequence[str] = (), *, yes: str = "Yes", no: str = "No", calls: int | None = None
+        self,
+        title: str,
+        lines: Sequence[str] = (),
+        *,
+        yes: str = "Yes",
+        no: str = "No",
+        calls: int | None = None,
+        at_most: bool = False,
     ) -> None:
         super().__init__()
         self._title = title
         self._lines = lines
         self._calls = calls
+        self._most = "at most " if at_most else ""
         self._options = (Row(False, (no, Cell("n", "muted"))), Row(True, (yes, Cell("y", "muted"))))
 
     def compose(self) -> ComposeResult:
@@ -70,7 +79,7 @@ class Confirm(ModalScreen[bool]):
             if self._lines:
                 yield Static(content("\n".join(self._lines)), id="text", markup=False)
             if self._calls is not None:
-                yield Static(Content(f"This makes {plural(self._calls, 'call')}."), id="calls")
+                yield Static(Content(f"This makes {self._most}{plural(self._calls, 'call')}."), id="calls")
             table = LineTable([Column("answer", "", 20, weight=1), Column("key", "", 3)], marking=False, header=False)
             table.show(self._options)
             yield table
@@ -92,6 +101,7 @@ class Choose(ModalScreen[str | None]):
 
     DEFAULT_CSS = _CSS.format(name="Choose")
     BINDINGS: ClassVar = keys.bindings("dialog")[:1]
+    LABELS: ClassVar = {"table.select": "choose"}
 
     def __init__(
         self,
@@ -145,6 +155,8 @@ class Prompt(ModalScreen[str | None]):
 
     DEFAULT_CSS = _CSS.format(name="Prompt")
     BINDINGS: ClassVar = keys.bindings("dialog")[:1]
+    HINTS = ("submit", "dialog.cancel")
+    LABELS: ClassVar = {"submit": "accept"}
 
     def __init__(
         self,

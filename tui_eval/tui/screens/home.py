@@ -69,6 +69,17 @@ class HomeScreen(BaseScreen):
     """
     BINDINGS: ClassVar = keys.bindings("home")
     PANELS = ("#runs",)
+    HINTS = (
+        "table.select",
+        "app.launch",
+        "app.plans",
+        "home.filter",
+        "table.mark",
+        "home.compare",
+        "home.delete",
+        "app.palette",
+        "home.demo",
+    )
     HELP = (
         "Every run of the history, live ones on top. Filter by words of the plan's name and by tag:x, "
         "state:x (live, failed, …), since:2026-11-01, until:yesterday."

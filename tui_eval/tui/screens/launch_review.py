@@ -217,12 +217,11 @@ class ReviewScreen(BaseScreen):
 
     @work(group="ask", exclusive=True)
     async def _type_variable(self, name: str) -> None:
-        title = f"Value of {name}, for this launch only (kept in memory, not shown)"
-        text = await self.app.push_screen_wait(
-            Prompt(title, secret=True, hint="empty: leave it as it is", check=_no_value)
-        )
-        if text and text.strip():
-            self._typed[name] = text.strip()
+        from tui_eval.tui.variables import ask_value
+
+        value = await ask_value(self.tui, name, "launch")
+        if value is not None:
+            self._typed[name] = value
             self._changed()
 
     def action_undo(self) -> None:
@@ -368,7 +367,14 @@ class ReviewScreen(BaseScreen):
         if len(callees) > _CALLEES_NAMED:
             lines.append(f"and {len(callees) - _CALLEES_NAMED} more")
         lines.append(f"takes about {duration(seconds)}" if seconds is not None else "how long it takes is not known")
-        return Confirm(f"Start {self.draft.title}?", lines, yes="Start", no="Not yet", calls=verdict.calls)
+        return Confirm(
+            f"Start {self.draft.title}?",
+            lines,
+            yes="Start",
+            no="Not yet",
+            calls=verdict.calls,
+            at_most=verdict.calls > verdict.tasks,
+        )
 
     async def _start(self) -> str:
         from tui_eval.runner import new_run_id, start_detached
@@ -377,15 +383,6 @@ class ReviewScreen(BaseScreen):
         job = self.draft.job(self.tui.history.path, run_id)
         await self.tui.history.call(partial(start_detached, job, environment=dict(self._typed)))
         return run_id
-
-
-def _no_value(text: str) -> str:
-    """What is wrong with a value of an environment variable. Never says the value."""
-    try:
-        encoded = os.fsencode(text)
-    except UnicodeEncodeError:
-        return "the value holds a character that an environment variable cannot have"
-    return "the value holds a NUL character" if b"\0" in encoded else ""
 
 
 def _no_path(text: str) -> str:

@@ -344,7 +344,10 @@ class PlansScreen(BrowseScreen):
         if self.path is None:
             self.tui.open("launch")
         else:
-            self.tui.open("launch", plan=self.path)
+            from tui_eval.tui.launch_draft import draft_of_file
+            from tui_eval.tui.screens.launch_review import ReviewScreen
+
+            self.app.push_screen(ReviewScreen(draft_of_file(self.path)))
 
     def action_open_run(self) -> None:
         last = self._last.get(self._reals.get(self.path, "")) if self.path is not None else None

@@ -82,6 +82,11 @@ class RunScreen(RunKeys):
     RunScreen.-one-panel.-on-failures #bottom, RunScreen.-one-panel.-on-slots #bottom,
     RunScreen.-one-panel.-on-log #bottom { display: block; height: 1fr; }
     RunScreen.-one-panel.-on-requests #p-requests LineTable { height: 1fr; max-height: 100%; }
+    RunScreen.-tall.-one-panel.-on-requests #p-requests { height: auto; max-height: 9; }
+    RunScreen.-tall.-one-panel.-on-requests #p-requests LineTable { height: auto; max-height: 8; }
+    RunScreen.-tall.-one-panel.-on-requests #bottom { display: block; height: 1fr; }
+    RunScreen.-tall.-one-panel.-on-requests #p-failures { display: block; height: 1fr; }
+    RunScreen.-tall.-one-panel.-on-requests #p-failures PanelHeading { display: block; }
     """
     )
     PANELS = tuple(f"#{name}" for name in _NAMES)
@@ -145,7 +150,7 @@ class RunScreen(RunKeys):
         live = event.view.state.live
         self.set_class(not live, "-past")
         if first and live:
-            self._set_panel(2 if event.view.failures else 0)
+            self.focus_panel(1)
         self._show()
         self.refresh_bindings()
 

@@ -19,6 +19,17 @@ class RunKeys(BaseScreen):
     """The actions of the run's keys; ``RunScreen`` adds what is shown."""
 
     BINDINGS: ClassVar = keys.bindings("run")
+    HINTS = (
+        "table.select",
+        "run.cancel_run",
+        "run.pause",
+        "run.continue",
+        "run.rerun_all",
+        "run.rerun",
+        "run.filter",
+        "run.cycle",
+        "run.export",
+    )
 
     def __init__(self, run_id: str) -> None:
         super().__init__()

@@ -79,16 +79,20 @@ class KeyBar(Widget):
 
 
 def shown_hints(screen: Screen[Any]) -> tuple[tuple[str, str], ...]:
-    """``(key, label)`` of the active bindings that stand in the footer, in their order; help comes last."""
+    """``(key, label)`` of the active bindings that stand in the footer: those that the screen names in ``HINTS``, in
+    its order, then the others that ask for it, and help last. ``LABELS`` of the screen says what a key means there."""
+    first = tuple(getattr(screen, "HINTS", ()))
+    said = getattr(screen, "LABELS", {})
     pressed: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
     for key, active in screen.active_bindings.items():
         binding = active.binding
-        if binding.show and active.enabled:
-            name = binding.id or binding.action
+        name = binding.id or binding.action
+        if active.enabled and (binding.show or name in first):
             pressed.setdefault(name, []).append(key)
-            labels[name] = binding.description
-    names = sorted(labels, key=lambda name: name == "app.help")
+            labels[name] = said.get(name, binding.description)
+    places = {name: place for place, name in enumerate(first)}
+    names = sorted(labels, key=lambda name: (name == "app.help", places.get(name, len(first))))
     return tuple((keys.shown(keys.in_order(name, pressed[name])[0]), labels[name]) for name in names)
 
 
