@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tui_eval.domain import Outcome
 from tui_eval.engine.companions import Companion, baggage_of, companions_of
@@ -62,6 +62,12 @@ class Listener:
     def ended(self) -> None: ...
 
 
+class Interruptible(Protocol):
+    """What signals act on."""
+
+    def interrupt(self, number: int) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a job ended. ``signal`` is the number of the signal that stopped it; ``history_failed`` says that not
@@ -105,7 +111,7 @@ async def execute_job(
         results_dir = job.results_dir or start.loaded.plan.runtime.results_dir
         if results_dir is not None:
             execution.write_results_to(start.loaded.folder / results_dir, start.loaded.secrets.redact_value)
-        with _obeying_signals(execution) if signals else nullcontext():
+        with obeying_signals(execution) if signals else nullcontext():
             for companion in companions:
                 await execution.attempt(companion.begin)
             ended = await execution.run()
@@ -379,7 +385,7 @@ def _rare_collections() -> Iterator[None]:
 
 
 @contextmanager
-def _obeying_signals(execution: Execution) -> Iterator[None]:
+def obeying_signals(execution: Interruptible) -> Iterator[None]:
     """Signals stop the run while this is entered; afterwards they have their usual meaning again."""
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -23,6 +23,7 @@ from tui_eval.store.writer import HistoryWriter
 if TYPE_CHECKING:
     from tui_eval.jobs import Job
     from tui_eval.spec.loading import LoadedPlan
+    from tui_eval.spec.secrets import Secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,17 @@ def _checked(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
 async def _history(
     job: Job, loaded: LoadedPlan, trouble: Callable[[str], None]
 ) -> AsyncIterator[tuple[HistoryWriter, History]]:
-    path = Path(job.history)
-    writer = await HistoryWriter.open(path, secrets=loaded.secrets.redact_value, on_trouble=trouble)
+    async with opened_history(Path(job.history), loaded.secrets, trouble) as ends:
+        yield ends
+
+
+@asynccontextmanager
+async def opened_history(
+    path: Path, secrets: Secrets, trouble: Callable[[str], None]
+) -> AsyncIterator[tuple[HistoryWriter, History]]:
+    """Both ends of a history while a run is executed: the writer, which says now and then that we are alive, and a
+    reader. Closed, and saved, when this is left."""
+    writer = await HistoryWriter.open(path, secrets=secrets.redact_value, on_trouble=trouble)
     beating = asyncio.create_task(_beat(writer))
     try:
         with History(path) as history:
