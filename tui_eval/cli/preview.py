@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options
 from tui_eval.cli.options import json_option, plan_argument, set_option
 from tui_eval.cli.terminal import one_line, out, out_json, painted, safe, tell
 from tui_eval.domain import Case, as_text
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     "--limit", type=click.IntRange(min=1), default=1, show_default=True, help="The first so many selected cases."
 )
 @set_option
+@evalset_options
 @json_option
 def preview(
     plan: Path,
@@ -37,11 +39,10 @@ def preview(
     limit: int,
     overrides: tuple[str, ...],
     as_json: bool,
+    **evalset: Any,
 ) -> int:
     """Show exactly what PLAN would send for a case, secrets hidden. Nothing is sent and nothing is executed."""
-    from tui_eval.cli.checking import check
-
-    checked = check(plan, overrides)
+    checked = check_file(plan, overrides, EvalsetOptions(**evalset))
     checked.raise_faults()
     assert checked.loaded is not None
     assert checked.preflight is not None

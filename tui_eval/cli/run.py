@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options, plan_from
 from tui_eval.cli.history import opened, place_of
 from tui_eval.cli.options import history_option, json_option, plan_argument, set_option
 from tui_eval.cli.terminal import StdoutClosed, out, out_json, tell
@@ -80,6 +81,7 @@ def describing_options(command: Decorated) -> Decorated:
 @click.option("--cleanup-grace-seconds", type=click.FloatRange(0), help="What tasks in flight get on a stop.")
 @click.option("--provider-limit", "limits", multiple=True, metavar="HOST=N", help="Most calls in flight (repeatable).")
 @click.option("--qps", "rates", multiple=True, metavar="HOST=X", help="Calls started a second (repeatable).")
+@evalset_options
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, and stop.")
 @describing_options
 @execution_options
@@ -92,13 +94,17 @@ def run(
     limits: tuple[str, ...],
     rates: tuple[str, ...],
     dry_run: bool,
+    agentspecs: tuple[str, ...],
+    grading: str | None,
+    target: str | None,
+    repeat: int | None,
     run_id: str | None,
     tags: tuple[str, ...],
     note: str,
     results_dir: Path | None,
     **execution: Any,
 ) -> int:
-    """Run PLAN and keep everything in the history.
+    """Run PLAN (a plan, or a Datalayer evalset with --agentspec) and keep everything in the history.
 
     All faults of the plan and its datasets are listed before the first call. Ctrl-C once stops it with everything
     saved (`tui-eval resume` finishes it), twice at once.
@@ -111,18 +117,21 @@ def run(
         "runtime.qps": _by_host("--qps", rates, float),
     }
     overrides = (*overrides, *(f"{key}={json.dumps(value)}" for key, value in settings.items() if value is not None))
+    evalset = EvalsetOptions(agentspecs, grading, target, repeat)
     if dry_run:
         from tui_eval.cli.validate import dry_run as check_only
 
-        return check_only(plan, overrides, execution["as_json"])
+        return check_only(plan, overrides, execution["as_json"], evalset)
     from tui_eval.runner import Job, new_run_id
 
     place = place_of(execution["history"])
+    source = plan_from(plan, evalset)
     job = Job(
         "launch",
         history=str(place.absolute()),
         run_id=run_id or new_run_id(),
-        plan=str(plan.absolute()),
+        plan=str(plan.absolute()) if isinstance(source, Path) else source,
+        folder=None if isinstance(source, Path) else str(plan.absolute().parent),
         overrides=overrides,
         results_dir=str(results_dir.absolute()) if results_dir is not None else None,
         tags=tags,
@@ -131,9 +140,7 @@ def run(
     try:
         return _execute(job, **execution)
     except SpecError:
-        from tui_eval.cli.checking import check
-
-        check(plan, overrides).raise_faults()  # the plan's faults, and its datasets' too
+        check_file(plan, overrides, evalset).raise_faults()  # the plan's faults, and its datasets' too
         raise
 
 

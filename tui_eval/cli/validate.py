@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options
 from tui_eval.cli.options import json_option, set_option
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, safe, speaks_utf8, tell
 
@@ -20,20 +21,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("plans", nargs=-1, metavar="PLAN...", type=click.Path(path_type=Path))
 @set_option
+@evalset_options
 @json_option
 @click.option("--from-stdin", is_flag=True, hidden=True, help="For the screens: what to check comes as JSON.")
-def validate(plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool, from_stdin: bool) -> int:
-    """List every fault of PLAN and its datasets. Nothing is executed and nothing is sent.
+def validate(
+    plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool, from_stdin: bool, **evalset: Any
+) -> int:
+    """List every fault of PLAN (a plan, or a Datalayer evalset) and its datasets. Nothing is executed or sent.
 
     Exit status 0 when all plans can be run, 2 when one cannot.
     """
-    from tui_eval.cli.checking import check
-
     if from_stdin:
         return _check_from_stdin()
     if not plans:
         raise click.UsageError("Missing argument 'PLAN...'.")
-    checked = [check(plan, overrides) for plan in plans]
+    checked = [check_file(plan, overrides, EvalsetOptions(**evalset)) for plan in plans]
     if as_json:
         out_json({"valid": all(one.valid for one in checked), "plans": [_as_json(one) for one in checked]})
     else:
@@ -50,16 +52,15 @@ def _check_from_stdin() -> int:
     asked = json.load(sys.stdin)
     plan = asked["plan"]
     folder = Path(asked["folder"]) if asked.get("folder") else None
-    checked = check(Path(plan) if isinstance(plan, str) else plan, asked.get("overrides", ()), folder=folder)
+    overrides = tuple(asked.get("overrides", ()))
+    checked = check_file(Path(plan), overrides) if isinstance(plan, str) else check(plan, overrides, folder=folder)
     out_json(_as_json(checked))
     return 0 if checked.valid else 2
 
 
-def dry_run(plan: Path, overrides: tuple[str, ...], as_json: bool) -> int:
+def dry_run(plan: Path, overrides: tuple[str, ...], as_json: bool, evalset: EvalsetOptions) -> int:
     """What ``run --dry-run`` does: the same checks and words as ``validate``, with the run's own overrides."""
-    from tui_eval.cli.checking import check
-
-    checked = check(plan, overrides)
+    checked = check_file(plan, overrides, evalset, suggested=False)
     if as_json:
         out_json(_as_json(checked))
     else:

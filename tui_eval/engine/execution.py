@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tui_eval.domain import Outcome
-from tui_eval.engine.companions import Companion, baggage_of, companions_of
+from tui_eval.engine.companions import Companion, baggage_of, companions_of, services_of
 from tui_eval.engine.data import Progress, TaskDescription, TaskResult
 from tui_eval.engine.executor import LocalExecutor
 from tui_eval.engine.obeying import Parts, asked, obey
@@ -112,9 +112,13 @@ async def execute_job(
         if results_dir is not None:
             execution.write_results_to(start.loaded.folder / results_dir, start.loaded.secrets.redact_value)
         with obeying_signals(execution) if signals else nullcontext():
-            for companion in companions:
-                await execution.attempt(companion.begin)
-            ended = await execution.run()
+            try:
+                for companion in companions:
+                    await execution.attempt(companion.begin)
+                ended = await execution.run()
+            finally:
+                for companion in companions:
+                    await execution.attempt(companion.close)
         for companion in companions:
             await execution.attempt(companion.end)
         return ended
@@ -136,6 +140,7 @@ class Execution:
         self._history = start.history
         self._listener = listener
         self._companions = companions
+        self._services = services_of(companions)
         plan = start.loaded.plan
         self._slots = Slots(self.run_record.task_concurrency, limits=plan.runtime.provider_limits, qps=plan.runtime.qps)
         self._requests = {request.id: request for request in start.planned.requests}
@@ -275,6 +280,7 @@ class Execution:
                 folder=folder,
                 grace=grace,
                 environment=environment,
+                services=self._services,
                 baggage=partial(baggage_of, self._companions, request.name) if self._companions else None,
             )
 

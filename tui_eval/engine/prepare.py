@@ -63,10 +63,11 @@ def prepare_request(
     folder: Path,
     grace: float,
     environment: Mapping[str, str] | None = None,
+    services: Mapping[str, Any] | None = None,
     baggage: Callable[[Mapping[str, JsonValue]], Mapping[str, str] | None] | None = None,
 ) -> PreparedRequest:
     """Make the parts of ``request``. ``grace`` is the time in seconds between TERM and KILL of a child process;
-    ``baggage`` gives what the calls for a case's columns carry as W3C baggage."""
+    ``services`` are what platforms do for solutions; ``baggage`` gives what the calls for a case's columns carry as W3C baggage."""
     environment = os.environ if environment is None else environment
     execution = request.execution
 
@@ -74,7 +75,13 @@ def prepare_request(
         return resolve(text, environment)
 
     solution_class = kinds.solution_kinds()[request.solution_type].implementation_class()
-    setup = SolutionSetup(folder=folder, environment=environment, concurrency=slots.capacity, resolve=resolved)
+    setup = SolutionSetup(
+        folder=folder,
+        environment=environment,
+        concurrency=slots.capacity,
+        resolve=resolved,
+        services=services or {},
+    )
     limits = Limits(
         total=execution.attempt_timeout_seconds,
         connect=execution.connect_timeout_seconds,

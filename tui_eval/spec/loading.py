@@ -338,6 +338,8 @@ class _Loader:
     def _of_the_platform(self, dataset: Node | None) -> Node | None:
         """The dataset of a request; one that names no source takes the rows of the platform that the plan names."""
         for name in self.platforms:
+            if not kinds.PLATFORMS[name].rows:
+                continue
             place = self.source.root.keys[name] if self.source.root is not None else Place()
             if dataset is None or dataset.value is None:
                 return Node({"platform": Node(name, place)}, place, keys={"platform": place})

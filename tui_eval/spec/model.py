@@ -182,6 +182,9 @@ class PlanHead(Strict):
     agentloop: dict[str, Any] | None = Field(
         None, description="An experiment plan of AgentLoop to take the cases from and to report to."
     )
+    datalayer: dict[str, Any] | None = Field(
+        None, description="Where agents of agentspecs run, and whether the results are reported to Datalayer."
+    )
     tags: list[str] = Field(default_factory=list)
 
 

@@ -125,6 +125,17 @@ def _look_at(entry: os.DirEntry[str]) -> Found | None:
     return Found(kind, path, name or path.stem, status.st_size, status.st_mtime)
 
 
+def kind_of(path: Path) -> FoundKind | None:
+    """What one file looks like, None when it looks like nothing we know or cannot be read."""
+    suffix = path.suffix.lower()
+    if suffix in _DATASETS:
+        return "dataset"
+    try:
+        return classify(_beginning(path), path.name)[0] if suffix in _DOCUMENTS and path.is_file() else None
+    except OSError:
+        return None
+
+
 def _beginning(path: Path) -> str:
     with open(path, "rb") as stream:
         return stream.read(BEGINNING).decode("utf-8-sig", "replace")
@@ -134,7 +145,7 @@ def classify(text: str, file_name: str) -> tuple[FoundKind | None, str]:
     """What the beginning of a YAML or JSON file looks like, and the name it gives itself (empty when it gives none)."""
     is_list, top, inner = _json_keys(text) if text.lstrip()[:1] in ("{", "[") else _yaml_keys(text)
     name = top.get("name", "")
-    if file_name.lower().endswith(".evalset.json"):
+    if file_name.lower().endswith((".evalset.json", ".evalset.yaml", ".evalset.yml")):
         return "evalset", name
     if is_list:
         return ("dataset", "") if inner else (None, "")
