@@ -46,7 +46,16 @@ def doctor(history: Path | None, as_json: bool) -> int:
 
     Exit status 0 when nothing is wrong, 1 when something has to be put right, 3 when it is the history.
     """
-    findings = [*_python(), *_sqlite(), *_packages(), *_terminal(), *_surroundings(), *_history(history), *_strays()]
+    findings = [
+        *_python(),
+        *_sqlite(),
+        *_packages(),
+        *_terminal(),
+        *_surroundings(),
+        *_history(history),
+        *_strays(),
+        *_agents(history),
+    ]
     bad = [finding for finding in findings if finding.state == "bad"]
     if as_json:
         out_json({"well": not bad, "findings": [asdict(finding) for finding in findings]})
@@ -146,6 +155,24 @@ def _strays() -> Iterator[Finding]:
     for stray in strays():
         text = f"process {stray.pid} ({stray.program}) was started by a runner that is gone ({stray.runner})"
         yield Finding("processes", "bad", f"{text}; end it: kill {stray.pid}")
+
+
+def _agents(option: Path | None) -> Iterator[Finding]:
+    """Agents that killed runs have left on agent-runtimes servers; the next run with such a server deletes them."""
+    from tui_eval.cli.history import place_of
+    from tui_eval.errors import HistoryError
+
+    try:
+        place = place_of(option)
+    except HistoryError:
+        return
+    if not (place.parent / "agents").is_dir():
+        return
+    from tui_eval.platforms.datalayer.leases import stale
+
+    for lease in stale(place):
+        text = f"the agent {lease.agent} of run {lease.run_id} was left at {lease.base_url}"
+        yield Finding("agents", "note", f"{text}; the next run of an evalset deletes it")
 
 
 def _existing_history(place: Path) -> Iterator[Finding]:
