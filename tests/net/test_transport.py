@@ -113,6 +113,17 @@ async def test_a_new_connection_without_a_response_is_not_tried_again() -> None:
         assert server.count("/") == 1
 
 
+async def test_a_kept_connection_that_ends_after_the_agent_has_worked_for_a_while_is_not_tried_again() -> None:
+    """It was not closed meanwhile: the agent had the call, and died of it."""
+    paths = {"/": answer("1"), "/dies": [{"sleep": 0.35}, {"reset": True}]}
+    async with play({"paths": paths, "keep": True}) as server, transport() as way:
+        await get(way, server.url("/"))
+        with pytest.raises(httpx.TransportError):
+            await get(way, server.url("/dies"))
+        assert server.count("/dies") == 1
+        assert server.connections == 1
+
+
 async def test_a_kept_connection_that_breaks_inside_a_response_is_not_tried_again() -> None:
     paths = {"/": answer("1"), "/cut": [{"text": "HTTP/1.1 200 OK\r\ncont"}, {"reset": True}]}
     async with play({"paths": paths, "keep": True}) as server, transport() as way:

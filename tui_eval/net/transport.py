@@ -24,6 +24,9 @@ from tui_eval.net.proxies import environment_proxy
 KEEP_SECONDS = 4.0
 """An idle connection older than this is closed: many servers close theirs after 5 seconds."""
 
+LATE_SECONDS = 0.25
+"""A server that had closed an idle connection says so within a round trip. What ends later was being worked on."""
+
 Origin = tuple[str, str, int]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -148,18 +151,20 @@ class Transport:
         included), ``deadline`` the loop time by which the head must be there. ``on_phase`` is told ``connecting`` and
         ``calling`` when a new connection is opened.
 
-        A kept connection that the server had closed meanwhile (it ends before one byte of an answer) is replaced by
-        a new one, once. Raises httpx.TransportError, :class:`DeadlineExceeded`, OSError (certificate files),
+        A kept connection that the server had closed meanwhile (it ends before one byte of an answer, and at once) is
+        replaced by a new one, once. Raises httpx.TransportError, :class:`DeadlineExceeded`, OSError (certificate files),
         ValueError (a proxy address that cannot be used).
         """
         origin = _origin(request.url)
         link = await self._take(origin)
         if link is not None:
             connection = link._http11()
+            sent = asyncio.get_running_loop().time()
             try:
                 return await self._send_on(link, request, deadline)
             except _LOST:
-                if connection is None or connection._h11_state.trailing_data[0]:
+                late = asyncio.get_running_loop().time() - sent > LATE_SECONDS
+                if late or connection is None or connection._h11_state.trailing_data[0]:
                     raise
         return await self._send_anew(origin, request, connect, deadline, on_phase)
 
