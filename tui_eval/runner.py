@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,16 +28,27 @@ if TYPE_CHECKING:
 DEFECT = 70
 """Exit status of a runner that came upon a defect of tui_eval."""
 
-__all__ = ["Job", "carry_out", "main", "new_run_id", "start_detached"]
+__all__ = ["Job", "carry_out", "execution_of", "main", "new_run_id", "start_detached"]
 
 
 def carry_out(job: Job, listener: Listener | None = None) -> Ended:
     """Execute the job in this process until its end; signals are obeyed (see ``engine.execution``)."""
     import asyncio
 
+    return asyncio.run(execution_of(job)(job, listener=listener, signals=True))
+
+
+def execution_of(job: Job) -> Callable[..., Coroutine[Any, Any, Ended]]:
+    """What executes ``job``: our engine, or AgentCompass for its orchestrations. Both take the same arguments."""
+    from tui_eval.platforms.agentcompass.recognising import is_ours
+
+    if is_ours(job):
+        from tui_eval.platforms.agentcompass.execution import execute_orchestration
+
+        return execute_orchestration
     from tui_eval.engine.execution import execute_job
 
-    return asyncio.run(execute_job(job, listener=listener, signals=True))
+    return execute_job
 
 
 def start_detached(job: Job, *, timeout: float = 600.0, environment: Mapping[str, str] | None = None) -> int:
@@ -105,8 +116,6 @@ def main() -> int:
     """A runner process: the job on standard input, one line on standard output when the run stands (or why not)."""
     import asyncio
 
-    from tui_eval.engine.execution import execute_job
-
     job = _job(json.load(sys.stdin))
     said = False
 
@@ -121,7 +130,7 @@ def main() -> int:
             os.close(nowhere)
 
     try:
-        ended = asyncio.run(execute_job(job, signals=True, begun=lambda run: say({"run_id": run.run_id})))
+        ended = asyncio.run(execution_of(job)(job, signals=True, begun=lambda run: say({"run_id": run.run_id})))
     except TuiEvalError as error:
         say({"error": str(error), "exit_code": error.exit_code})
         print(f"tui-eval: {error}", file=sys.stderr)

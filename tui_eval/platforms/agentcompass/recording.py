@@ -224,7 +224,9 @@ class Recording:
         """Record every final task on disk that no event told of (a killed process, a stream that broke off)."""
         if request.folder is None:
             return
-        known = [name for name, track in request.tasks.items() if track.finished and track.finished >= track.keys.keys()]
+        known = [
+            name for name, track in request.tasks.items() if track.finished and track.finished >= track.keys.keys()
+        ]
         files = tasks_of(request.folder, known)
         while batch := await asyncio.to_thread(lambda: list(islice(files, BATCH))):
             final = [(self._track_of(request, task), task) for task in batch if task.final]
