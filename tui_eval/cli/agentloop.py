@@ -192,6 +192,22 @@ def _tell_left(run_id: str, reported: Any) -> None:
         tell(f"{run_id}: the platform's scores are not all there yet; ask again later")
 
 
+@agentloop.command()
+@click.argument("run_id", metavar="RUN")
+@click.argument("folder", type=click.Path(path_type=Path))
+@history_option
+def results(run_id: str, folder: Path, history: Path | None) -> int:
+    """Write the results of RUN below FOLDER, as AgentLoop's own clients write them (their result_dir)."""
+    from tui_eval.platforms.agentloop.result_dir import write_result_dir
+    from tui_eval.store.reader import History
+
+    place = place_of(history)
+    with History(place) as stored:
+        found = stored.run(run_id).run_id
+    out(f"{write_result_dir(place, found, folder)} results below {one_line(str(folder))}")
+    return 0
+
+
 @agentloop.command("update-plan")
 @plan_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")

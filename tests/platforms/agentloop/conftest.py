@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -43,7 +45,23 @@ async def client(fake: FakePlatform) -> AsyncIterator[AgentLoop]:
 
 
 @pytest.fixture
-def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Product:
+def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Product]:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    return Product(tmp_path)
+    made = Product(tmp_path)
+    yield made
+    kill_reporters(made)
+
+
+def kill_reporters(product: Product) -> None:
+    """Kill the process that reports into this test's history, and no other."""
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                command = file.read()
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                environment = file.read()
+        except OSError:
+            continue
+        if b"agentloop.reporter" in command and str(product.history).encode() in environment:
+            os.kill(int(entry), signal.SIGKILL)

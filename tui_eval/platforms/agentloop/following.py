@@ -187,7 +187,8 @@ class _Follower:
         trouble.since = now if trouble.since is None else trouble.since
         trouble.message = str(error)
         reporter.trouble(str(error))
-        if error.resend is Resend.NEVER or now - trouble.since >= self.rules.patience:
+        late = trouble.scores_end is not None and now >= trouble.scores_end
+        if error.resend is Resend.NEVER or late or now - trouble.since >= self.rules.patience:
             trouble.stopped = True
             return False
         trouble.until = now + max(trouble.pause, min(error.retry_after or 0.0, LONGEST_PAUSE))

@@ -29,15 +29,16 @@ def sync_run(
     Where another process is at it already, it is waited for, ``rules.patience`` seconds at most. ``waiting`` is told
     so. Raises UsageError, HistoryError.
     """
-    until = time.monotonic() + rules.patience
+    begun = time.monotonic()
     told = False
     while True:
         with reporting_lock(history, run_id) as ours:
             if ours:
                 return asyncio.run(report_run(history, run_id, environment, rules))
         found = look(history, run_id)
-        judged = all(not one.scores_wanted for one in found) or rules.scores == 0.0
-        if time.monotonic() >= until or (judged and all(one.complete and not one.open for one in found)):
+        waited = time.monotonic() - begun
+        judged = all(not one.scores_wanted for one in found) or waited >= (rules.scores or 0.0)
+        if waited >= rules.patience or (judged and all(one.complete and not one.open for one in found)):
             return found
         if not told:
             waiting(f"another process is reporting {run_id}; waiting for it")
