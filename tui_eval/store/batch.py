@@ -212,13 +212,13 @@ def _still_ours(connection: sqlite3.Connection, path: Path, run: int, owner: Run
 
 # A task that is scored again keeps the figures of the call that gave the answer, a resumed one its earlier attempts.
 _FINISH = """
-UPDATE tasks SET outcome = ?1, attempts = max(attempts, ?2), started_at = ?3, finished_at = ?4,
-    latency = coalesce(?5, latency), score = ?6, error_kind = ?7, message = ?8,
-    output = CASE WHEN ?9 = '' AND work = 'score' THEN output ELSE ?9 END,
-    trace_id = CASE WHEN ?10 = '' AND work = 'score' THEN trace_id ELSE ?10 END,
-    input_tokens = coalesce(?11, input_tokens), output_tokens = coalesce(?12, output_tokens),
-    cost = coalesce(?13, cost)
-WHERE id = ?14 AND outcome = 'queued'
+UPDATE tasks SET outcome = ?, attempts = max(attempts, ?), started_at = ?, finished_at = ?,
+    latency = coalesce(?, latency), score = ?, error_kind = ?, message = ?,
+    output = coalesce(nullif(?, ''), iif(work = 'score', output, '')),
+    trace_id = coalesce(nullif(?, ''), iif(work = 'score', trace_id, '')),
+    input_tokens = coalesce(?, input_tokens), output_tokens = coalesce(?, output_tokens),
+    cost = coalesce(?, cost)
+WHERE id = ? AND outcome = 'queued'
 """
 _INSERT_ATTEMPT = (
     "INSERT INTO attempts (task, number, started_at, seconds, error_kind, message, status_code, trace_id, payload) "
@@ -286,7 +286,7 @@ def forget(connection: sqlite3.Connection, tasks: Sequence[int]) -> None:
     for task in tasks:
         payloads = connection.execute("DELETE FROM attempts WHERE task = ? RETURNING payload", (task,)).fetchall()
         connection.executemany(
-            "DELETE FROM payloads WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM attempts WHERE payload = ?1)",
+            "DELETE FROM payloads WHERE id = ? AND NOT EXISTS (SELECT 1 FROM attempts WHERE payload = payloads.id)",
             [row for row in payloads if row[0] is not None],
         )
         connection.execute("DELETE FROM scores WHERE task = ?", (task,))
@@ -349,7 +349,8 @@ def _write_activity(connection: sqlite3.Connection, run: int, activity: Sequence
     connection.execute("DELETE FROM activity WHERE run = ?", (run,))
     connection.executemany(
         "INSERT OR REPLACE INTO activity (task, run, phase, since, until, attempt, detail) "
-        "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM tasks WHERE id = ?1 AND outcome = 'queued')",
+        "SELECT * FROM (VALUES (?, ?, ?, ?, ?, ?, ?)) "
+        "WHERE EXISTS (SELECT 1 FROM tasks WHERE id = column1 AND outcome = 'queued')",
         [
             (one.task, run, one.phase, finite(one.since) or 0.0, finite(one.until), one.attempt, clean(one.detail))
             for one in activity

@@ -152,8 +152,9 @@ def find(connection: sqlite3.Connection, run_id: str) -> RunRecord:
 
 def _by_beginning(connection: sqlite3.Connection, beginning: str) -> str:
     rows = connection.execute(
-        "SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 AND ?1 <> '' ORDER BY created_at DESC, id DESC",
-        (beginning,),
+        "SELECT run_id FROM runs WHERE substr(run_id, 1, length(:start)) = :start AND :start <> '' "
+        "ORDER BY created_at DESC, id DESC",
+        {"start": beginning},
     )
     found: list[str] = [run_id for (run_id,) in rows]
     if len(found) == 1:
@@ -209,11 +210,12 @@ FROM requests CROSS JOIN tasks ON tasks.request = requests.id WHERE requests.run
 ORDER BY tasks.request, tasks.position
 """
 TIMINGS = """
-SELECT request, position % ?2 = 0,
+WITH given (run, step, since) AS (VALUES (?, ?, ?))
+SELECT request, position % step = 0,
     CASE WHEN outcome IN ('passed', 'failed', 'unscored') AND reused_from IS NULL THEN latency END, finished_at
-FROM tasks
-WHERE request IN (SELECT id FROM requests WHERE run = ?1) AND outcome <> 'queued'
-    AND (position % ?2 = 0 OR finished_at >= ?3)
+FROM given CROSS JOIN tasks
+WHERE request IN (SELECT id FROM requests WHERE requests.run = given.run) AND outcome <> 'queued'
+    AND (position % step = 0 OR finished_at >= since)
 """
 SCORE_VALUES = """
 SELECT tasks.request, scores.evaluator, scores.value, scores.passed, scores.error <> ''

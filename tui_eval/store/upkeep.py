@@ -155,7 +155,7 @@ def _delete_some(connection: sqlite3.Connection, run: RunRecord) -> bool:
         forget(connection, [task for (task,) in tasks])
         connection.executemany("DELETE FROM tasks WHERE id = ?", tasks)
         connection.executemany(
-            "DELETE FROM cases WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM tasks WHERE case_key = ?1)",
+            "DELETE FROM cases WHERE id = ? AND NOT EXISTS (SELECT 1 FROM tasks WHERE case_key = cases.id)",
             [(case,) for case in {case for _, case in rows}],
         )
     return bool(rows)
