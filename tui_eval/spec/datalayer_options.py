@@ -88,6 +88,7 @@ class DatalayerOptions(Strict):
     report: bool = Field(False, description="Report evalset, experiments and runs to the platform.")
     evalset_name: str | None = Field(None, min_length=1, description="Name of the evalset on the platform.")
     run_environment: Literal["ui", "sdk"] = Field("sdk", description="Lane of the evalset on the platform.")
+    launch_source: str = Field("tui-eval", description="Where the platform's records say that they come from.")
     account_uid: str | None = Field(None, description="Account that the platform's records belong to.")
     api_url: Annotated[str | None, Address] = Field(
         None, description="The platform. Default: `DATALAYER_AI_AGENTS_URL`, else https://r1.datalayer.run."

@@ -1,7 +1,7 @@
 """Datalayer evalsets (``*.evalset.json``, or the same in YAML): read strictly, every fault at once, the raw data kept.
 
 Source: Datalayer contract, section 1. A case's prompt is the first non-blank text among ``prompt``, ``text``, ``query``
-and ``message`` of its inputs, else the inputs as JSON; with a ``prompt_preamble`` in the evalset's metadata it is
+and ``message`` of its inputs, else the inputs as JSON (in ASCII, as the reference sends them); with a ``prompt_preamble`` in the evalset's metadata it is
 ``PREAMBLE\\n\\nInput:\\nPROMPT``. A case's own evaluators replace the default ones.
 """
 
@@ -181,9 +181,9 @@ def prompt_of(inputs: Mapping[str, Any] | str, preamble: JsonValue = None) -> st
     else:
         texts = (inputs.get(key) for key in PROMPT_KEYS)
         found = next((text for text in texts if isinstance(text, str) and text.strip()), None)
-        prompt = found if found is not None else json.dumps(inputs, ensure_ascii=False)
+        prompt = found if found is not None else json.dumps(inputs)
     if isinstance(preamble, str) and preamble.strip():
-        return f"{preamble}\n\nInput:\n{prompt}"
+        return f"{preamble.strip()}\n\nInput:\n{prompt}"
     return prompt
 
 

@@ -119,23 +119,25 @@ def start_again(connection: sqlite3.Connection, record: PlatformRecord) -> Platf
     return change(connection, record, record_id="", record_name="", status="", told={}, started_at=None)
 
 
-def of_run(connection: sqlite3.Connection, run: int) -> list[PlatformRecord]:
-    """The records of a run in the order of its requests."""
+def of_run(connection: sqlite3.Connection, run: int, platform: str = "") -> list[PlatformRecord]:
+    """The records of a run (with ``platform``: only those of that platform) in the order of its requests."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM platform_records WHERE run = ? "
+        f"SELECT {_COLUMNS} FROM platform_records WHERE run = ? AND ? IN ('', platform) "
         "ORDER BY (SELECT position FROM requests WHERE requests.id = request)",
-        (run,),
+        (run, platform),
     )
     return [_record(row) for row in rows]
 
 
-def unfinished_runs(connection: sqlite3.Connection, final: Sequence[str]) -> list[str]:
-    """The ids of runs with something left to report: a record without one of the ``final`` statuses, newest first."""
+def unfinished_runs(connection: sqlite3.Connection, final: Sequence[str], platform: str) -> list[str]:
+    """The ids of runs with something left to report to a platform: a record without one of the ``final`` statuses,
+    newest first."""
     marks = ", ".join("?" * len(final))
     rows = connection.execute(
         "SELECT run_id FROM runs WHERE id IN "
-        f"(SELECT run FROM platform_records WHERE status NOT IN ({marks})) ORDER BY created_at DESC, id DESC",
-        tuple(final),
+        f"(SELECT run FROM platform_records WHERE platform = ? AND status NOT IN ({marks})) "
+        "ORDER BY created_at DESC, id DESC",
+        (platform, *final),
     )
     return [run_id for (run_id,) in rows]
 
@@ -188,13 +190,14 @@ def counts(connection: sqlite3.Connection, record: PlatformRecord) -> ReportCoun
     return ReportCounts(total, succeeded, failed, sent, doubt, refused)
 
 
-def reported(path: Path, run: int) -> list[tuple[PlatformRecord, ReportCounts]]:
-    """What is known about the records of a run, for people who look at it. Raises HistoryError."""
+def reported(path: Path, run: int, platform: str = "") -> list[tuple[PlatformRecord, ReportCounts]]:
+    """What is known about the records of a run (with ``platform``: of that platform), for people who look at it.
+    Raises HistoryError."""
     connection = open_read_only(path)
     if connection is None:
         return []
     with explaining(path), closing(connection):
-        return [(record, counts(connection, record)) for record in of_run(connection, run)]
+        return [(record, counts(connection, record)) for record in of_run(connection, run, platform)]
 
 
 def reported_tasks(connection: sqlite3.Connection, record: PlatformRecord) -> list[tuple[int, str, int, str]]:

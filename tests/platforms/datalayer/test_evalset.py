@@ -57,14 +57,14 @@ def test_a_preamble_comes_before_the_prompt() -> None:
         ({"query": "c", "message": "d"}, "c"),
         ({"message": "d"}, "d"),
         ({"prompt": 3, "language": "fr"}, '{"prompt": 3, "language": "fr"}'),
-        ({"question": "é"}, '{"question": "é"}'),
+        ({"question": "é"}, '{"question": "\\u00e9"}'),
         ("plain", "plain"),
     ],
 )
 def test_the_prompt_is_the_first_text_that_says_something(inputs: Any, prompt: str) -> None:
     assert prompt_of(inputs) == prompt
     assert prompt_of(inputs, " ") == prompt
-    assert prompt_of(inputs, "Do it.") == f"Do it.\n\nInput:\n{prompt}"
+    assert prompt_of(inputs, " Do it.\n") == f"Do it.\n\nInput:\n{prompt}"
 
 
 def test_evaluators_of_a_case_replace_the_default_ones() -> None:

@@ -110,7 +110,7 @@ class AgentLoopCompanion(Companion):
         """Keep in the history which requests are reported, and how."""
         requests = self._reported()
         with explaining(self._history), closing(open_for_writing(self._history)) as connection:
-            there = {record.request: record for record in book.of_run(connection, self._start.planned.run.id)}
+            there = {record.request: record for record in book.of_run(connection, self._start.planned.run.id, NAME)}
             for request in requests:
                 record = there.get(request.id)
                 if record is None:
@@ -150,7 +150,7 @@ class AgentLoopCompanion(Companion):
         before = self._start.history.run(parent)
         names = {one.id: one.name for one in self._start.history.requests(before)}
         known = ("plan_name", "dataset", "project", "judged", "result_types")
-        for record in book.of_run(connection, before.id):
+        for record in book.of_run(connection, before.id, NAME):
             if names.get(record.request) == request.name:
                 return {name: record.settings[name] for name in known if name in record.settings}
         return None
@@ -177,7 +177,7 @@ class AgentLoopCompanion(Companion):
         if now - self._looked < _LOOK_SECONDS:
             return record
         self._looked = now
-        for found, _ in book.reported(self._history, record.run):
+        for found, _ in book.reported(self._history, record.run, NAME):
             for name, known in self._records.items():
                 if known.id == found.id:
                     self._records[name] = found

@@ -89,7 +89,7 @@ class _Follower:
         while True:
             run = self.history.run(self.run_id)
             busy = False
-            for record in book.of_run(self.connection, run.id):
+            for record in book.of_run(self.connection, run.id, "agentloop"):
                 busy = await self._look_after(run, record) or busy
             if not busy:
                 return
@@ -203,7 +203,7 @@ async def report_run(path: Path, run_id: str, environment: Mapping[str, str], ru
     """
     with History(path) as history, closing(open_for_writing(path)) as connection:
         run = history.run(run_id)
-        records = book.of_run(connection, run.id)
+        records = book.of_run(connection, run.id, "agentloop")
         clients: dict[int, AgentLoop] = {}
         async with _Clients(environment) as made:
             for record in records:
@@ -214,7 +214,7 @@ async def report_run(path: Path, run_id: str, environment: Mapping[str, str], ru
         run = history.run(run_id)
         return [
             _outcome(connection, record, names[record.request], follower.troubles.get(record.id), run)
-            for record in book.of_run(connection, run.id)
+            for record in book.of_run(connection, run.id, "agentloop")
         ]
 
 

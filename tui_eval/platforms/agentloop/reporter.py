@@ -46,14 +46,14 @@ def report(history: Path, run_id: str, environment: Mapping[str, str], rules: Ru
 
 def _keep(history: Path, run_id: str, message: str) -> None:
     with explaining(history), History(history) as stored, closing(open_for_writing(history)) as connection:
-        for record in book.of_run(connection, stored.run(run_id).id):
+        for record in book.of_run(connection, stored.run(run_id).id, "agentloop"):
             book.change(connection, record, error=message)
 
 
 def other_runs(history: Path, run_id: str) -> list[str]:
     """Runs besides ``run_id`` that are not live and have something left to report."""
     with History(history) as stored, explaining(history), closing(open_for_writing(history)) as connection:
-        left = [other for other in book.unfinished_runs(connection, FINAL) if other != run_id]
+        left = [other for other in book.unfinished_runs(connection, FINAL, "agentloop") if other != run_id]
         return [other for other in left[:OTHERS_AT_MOST] if not state_now(stored.run(other)).live]
 
 

@@ -53,7 +53,7 @@ def look(history: Path, run_id: str) -> list[Reported]:
         names = {request.id: request.name for request in stored.requests(run)}
     live = state_now(run).live
     found = []
-    for record, counts in book.reported(history, run.id):
+    for record, counts in book.reported(history, run.id, "agentloop"):
         unfinished = record.status not in FINAL
         wanted = record.status == "completed" and bool(record.settings.get("judged"))
         found.append(
@@ -80,4 +80,4 @@ def unfinished(history: Path) -> list[str]:
     if connection is None:
         return []
     with explaining(history), closing(connection):
-        return book.unfinished_runs(connection, FINAL)
+        return book.unfinished_runs(connection, FINAL, "agentloop")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,15 +10,21 @@ from typing import Any
 
 from tui_eval.engine.companions import Companion
 from tui_eval.engine.starting import Start
+from tui_eval.errors import PlatformError, SpecError, TuiEvalError
 from tui_eval.jobs import Job
 from tui_eval.platforms.datalayer.hosting import LocalHost, sweep
+from tui_eval.platforms.datalayer.reporting import RunReporter, remember, report_all, settings_for
 from tui_eval.solutions.agent_runtimes import AGENT_HOST
 from tui_eval.spec.datalayer_options import DatalayerOptions
+from tui_eval.spec.evalset import Evalset, load_evalset
 from tui_eval.spec.loading import LoadedPlatform
 from tui_eval.store.place import log_path
 from tui_eval.store.records import LogLine
 
-NAME = "datalayer"
+LOOK_SECONDS = 2.0
+"""How often a live run is looked at for what can be reported."""
+END_SECONDS = 30.0
+"""How long the end of a run waits for a platform that is in trouble; the rest is for ``tui-eval datalayer sync``."""
 
 
 class DatalayerCompanion(Companion):
@@ -28,6 +35,7 @@ class DatalayerCompanion(Companion):
         self._start = start
         self._history = Path(job.history)
         self._environment = environment
+        self._reporting: asyncio.Task[None] | None = None
         run_id = start.planned.run.run_id
         self._host = LocalHost(
             options=self._options,
@@ -41,12 +49,75 @@ class DatalayerCompanion(Companion):
 
     async def begin(self) -> None:
         await sweep(self._history, self._options, self._environment, self._log)
+        if self._options.report:
+            await self._begin_reporting()
 
     def services(self) -> Mapping[str, Any]:
         return {AGENT_HOST: self._host}
 
     async def close(self) -> None:
-        await self._host.close()
+        try:
+            if self._reporting is not None:
+                self._reporting.cancel()
+                await asyncio.gather(self._reporting, return_exceptions=True)
+        finally:
+            await self._host.close()
+
+    async def end(self) -> None:
+        """The last of the report. What cannot be reported now stays in the history's queue."""
+        if self._reporting is None:
+            return
+        run_id = self._start.planned.run.run_id
+        await self._start.writer.flush()
+        left = await report_all(self._reporter(), END_SECONDS)
+        if left:
+            self._log("warning", f"datalayer: not everything is reported: {left} (tui-eval datalayer sync {run_id})")
+
+    # -- parts --
+
+    async def _begin_reporting(self) -> None:
+        evalset = evalset_of(self._start, self._options)
+        if evalset is None:
+            self._log("warning", "datalayer: nothing is reported: no request's dataset is an evalset")
+            return
+        settings = settings_for(self._options, evalset, self._start.planned.run.created_at)
+        ours = {request.name for request in self._start.loaded.requests if request.dataset.platform is None}
+        requests = [request for request in self._start.planned.requests if request.name in ours]
+        await asyncio.to_thread(remember, self._history, requests, settings)
+        self._reporting = asyncio.create_task(self._report())
+
+    async def _report(self) -> None:
+        """While the run goes on: make the evalset and its experiments, post every repeat when it has ended."""
+        reporter = self._reporter()
+        pause = LOOK_SECONDS
+        while True:
+            try:
+                if await reporter.round():
+                    return
+                pause = LOOK_SECONDS
+            except PlatformError as error:
+                pause = min(max(pause * 2, error.retry_after or 0.0), 30.0)
+            except TuiEvalError as error:
+                self._log("warning", f"datalayer: nothing is reported: {error}")
+                return
+            await asyncio.sleep(pause)
+
+    def _reporter(self) -> RunReporter:
+        return RunReporter(self._history, self._start.planned.run.run_id, self._environment, self._log)
 
     def _log(self, level: str, message: str) -> None:
         self._start.writer.log(self._start.planned.run.id, LogLine(time.time(), level, message))
+
+
+def evalset_of(start: Start, options: DatalayerOptions) -> Evalset | None:
+    """The evalset that a plan is about: the one in its section, else the first of its datasets that is one."""
+    if options.spec is not None:
+        return load_evalset(options.spec)
+    for request in start.loaded.requests:
+        dataset = request.dataset
+        if dataset.path is not None and (dataset.format == "evalset" or ".evalset." in dataset.path):
+            try:
+                return load_evalset(start.loaded.folder / dataset.path.replace("$${", "${"))
+            except SpecError:
+                return None
+    return None
