@@ -18,6 +18,7 @@ from pydantic_core import PydanticUndefined
 from tui_eval.cli.app import VERBS
 from tui_eval.cli.errors import EXIT_STATUSES
 from tui_eval.spec import kinds, model
+from tui_eval.spec.agentloop_options import AgentLoopOptions
 from tui_eval.spec.evaluator_options import EvaluatorOptions
 from tui_eval.tui import keys
 
@@ -25,6 +26,7 @@ README = Path(__file__).parents[2] / "README.md"
 _TABLE = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _SECTIONS = {
+    "agentloop": AgentLoopOptions,
     "plan": model.Plan,
     "runtime": model.Runtime,
     "request": model.Request,

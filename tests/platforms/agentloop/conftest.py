@@ -65,3 +65,14 @@ def kill_reporters(product: Product) -> None:
             continue
         if b"agentloop.reporter" in command and str(product.history).encode() in environment:
             os.kill(int(entry), signal.SIGKILL)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What needs the official packages is left out unless it is asked for."""
+    if "official" in (config.option.markexpr or ""):
+        return
+    wanted = [item for item in items if item.get_closest_marker("official") is None]
+    left_out = [item for item in items if item.get_closest_marker("official") is not None]
+    if left_out:
+        items[:] = wanted
+        config.hook.pytest_deselected(items=left_out)
