@@ -186,7 +186,7 @@ async def test_hostile_texts_are_shown_as_they_are(make_app: Make, tmp_path: Pat
     app = make_app("last")
     async with app.run_test(size=(200, 80), notifications=True) as pilot:
         await see(pilot, f"Failures {len(texts)}")
-        shown = screen_text(app)
+        shown = await see(pilot, f"{one_line(texts[-1])[:16]}")
         for text in texts:
             stored = text.encode("utf-8", "backslashreplace").decode()
             assert one_line(stored)[:16] in shown
@@ -220,3 +220,74 @@ async def test_a_run_that_is_deleted_meanwhile_ends_nothing(make_app: Make, tmp_
         await see(pilot, "there is no run")
         await pilot.press("r", "R", "escape", "escape", "escape")
         assert app.is_running
+
+
+async def test_a_failure_shows_exactly_its_tasks_and_says_so_until_esc(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app("last")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "capital-000")
+        await pilot.press("3", "G", "enter")
+        shown = await see(pilot, "esc shows all · only ? unscored: judge: the judge did not answer")
+        assert "2 Tasks 2 filtered" in shown
+        assert "capital-005" in shown
+        assert "capital-000" not in shown
+        await pilot.press("escape")
+        await see(pilot, "2 Tasks 14 ")
+        await pilot.press("1", "j", "enter")
+        await see(pilot, "only request candidate")
+
+
+async def test_patterns_and_exclusions_filter_the_tasks(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app("last")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "capital-000")
+        await pilot.press("slash", *r"502.*com \d{4}", "enter")
+        await see(pilot, "0 tasks")
+        await pilot.press("escape", "slash", *"!canberra", "enter")
+        shown = await see(pilot, "4 tasks")
+        assert "HTTP 502" in shown
+        await pilot.press("escape", "f")
+        await see(pilot, "/ outcome:failed,error")
+        await see(pilot, "4 tasks")
+        await pilot.press("f")
+        await see(pilot, "No task matches.")
+
+
+async def test_a_live_run_opens_with_its_requests_in_focus_and_its_failures_below(
+    make_app: Make, tmp_path: Path
+) -> None:
+    await write_run(tmp_path / "history.db", run_record(), end=None, running=1)
+    app = make_app("last")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "HTTP 502")
+        assert app.focused is not None
+        assert app.focused.id == "requests"
+        await pilot.press("j", "enter")
+        await see(pilot, "only request candidate")
+
+
+async def test_what_a_rerun_lacks_is_asked_for_unseen(
+    make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_record()
+    run.plan["requests"] = [{"name": "prod", "solution": {"url": "${R2_AGENT}/x", "headers": {"a": "${R2_TOKEN}"}}}]
+    await write_run(tmp_path / "history.db", run)
+    monkeypatch.delenv("R2_AGENT", raising=False)
+    monkeypatch.setenv("R2_TOKEN", "")
+    jobs: list[tuple[object, object]] = []
+    monkeypatch.setattr("tui_eval.runner.start_detached", lambda job, environment: jobs.append((job, environment)))
+    app = make_app("last")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "capital-000")
+        await pilot.press("R")
+        await see(pilot, "Failed and errors")
+        await pilot.press("enter", "y")
+        await see(pilot, "Value of R2_AGENT, for this re-run only")
+        await pilot.press(*"secret-1", "enter")
+        await see(pilot, "Value of R2_TOKEN")
+        assert "secret-1" not in screen_text(app)
+        await pilot.press(*"two", "enter")
+        await pilot.pause(0.3)
+        assert [environment for _, environment in jobs] == [{"R2_AGENT": "secret-1", "R2_TOKEN": "two"}]

@@ -14,13 +14,12 @@ from tui_eval.errors import HistoryError
 from tui_eval.store.encoding import amount, clean, finite, integer, pack, price, shortened, to_json
 from tui_eval.store.liveness import Runner
 from tui_eval.store.migrations import transaction
-from tui_eval.store.records import Activity, AttemptRecord, Counters, FinishedTask, LogLine
+from tui_eval.store.records import OUTPUT_LIMIT, Activity, AttemptRecord, Counters, FinishedTask, LogLine
 
 Redact = Callable[[Any], Any]
 """Gives a JSON value or text back with the known secrets replaced."""
 
 MESSAGE_LIMIT = 500  # characters
-OUTPUT_LIMIT = 200  # characters
 _ANSWERED = (Outcome.PASSED, Outcome.FAILED, Outcome.UNSCORED)
 _OUTCOME_COUNTERS = {outcome: outcome.value for outcome in Outcome if outcome.final}
 

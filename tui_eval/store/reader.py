@@ -14,7 +14,7 @@ from typing import Any
 
 from tui_eval.domain import JsonValue, Outcome, Score
 from tui_eval.errors import HistoryError
-from tui_eval.store import run_queries, task_pages
+from tui_eval.store import run_queries, task_pages, task_search
 from tui_eval.store.encoding import unpack
 from tui_eval.store.faults import explaining
 from tui_eval.store.migrations import newest_version, steps
@@ -43,8 +43,9 @@ from tui_eval.store.rows import (
 )
 from tui_eval.store.run_queries import FailureRow, GivenCommand, RunOverview, TaskValue
 from tui_eval.store.task_pages import Keyset
+from tui_eval.store.task_search import Sought
 
-__all__ = ["FailureRow", "GivenCommand", "History", "Keyset", "QueuedTask", "RunOverview", "TaskValue"]
+__all__ = ["FailureRow", "GivenCommand", "History", "Keyset", "QueuedTask", "RunOverview", "Sought", "TaskValue"]
 
 _MANY = 500  # keys in one query
 _PAGE = 1000  # tasks at a time while streaming
@@ -252,12 +253,18 @@ class History:
         text: str | None = None,
         sort: str = "position",
         descending: bool = False,
+        sought: Sought | None = None,
     ) -> array[int]:
-        """The keys of all such tasks, in the order of :meth:`tasks`: for lists that are entered at any place."""
+        """The keys of all such tasks, in the order of :meth:`tasks`: for lists that are entered at any place.
+
+        With ``sought`` the tasks are scanned for what it says, whole outputs too.
+        """
         wanted = task_pages.Wanted(
             _key(run), request, None if outcomes is None else frozenset(outcomes), text, sort, descending
         )
         with explaining(self.path):
+            if sought is not None:
+                return task_search.keys(self._connection, wanted, sought)
             return task_pages.keys(self._connection, wanted)
 
     def tasks_of(self, keys: Iterable[int]) -> dict[int, TaskRecord]:

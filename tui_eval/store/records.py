@@ -8,6 +8,9 @@ from typing import Any
 
 from tui_eval.domain import JsonValue, Outcome, Score
 
+OUTPUT_LIMIT = 200
+"""Characters of an output that stand in the row of its task; the whole of it lies with the attempt."""
+
 
 class RunState(StrEnum):
     """State of a run. The final ones carry the names of AgentCompass's OrchestrationResult (contract section 4).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -59,34 +60,36 @@ def page(connection: sqlite3.Connection, wanted: Wanted, limit: int, after: Keys
 
 def keys(connection: sqlite3.Connection, wanted: Wanted) -> array[int]:
     """The keys of all such tasks in the order wanted: 8 bytes each, some 100 ms for 100,000. Raises UsageError."""
-    if wanted.sort not in SORTS:
-        raise UsageError(f"tasks cannot be sorted by {wanted.sort!r}, only by: {', '.join(SORTS)}")
-    if wanted.sort != "position":
-        return array("q", (key for (key,) in connection.execute(*_sorted_keys(wanted))))
-    conditions, values = _conditions(wanted)
-    order = "DESC" if wanted.descending else "ASC"
-    sql = f"SELECT id FROM tasks WHERE {' AND '.join(conditions)} AND request = ? ORDER BY position {order}"
     found = array("q")
-    for request in [wanted.request] if wanted.request is not None else _requests(connection, wanted):
-        found.extend(key for (key,) in connection.execute(sql, (*values, request)))
+    for sql, values in statements(connection, wanted, "tasks.id"):
+        found.extend(key for (key,) in connection.execute(sql, values))
     return found
 
 
-def _sorted_keys(wanted: Wanted) -> tuple[str, list[Any]]:
-    """The statement for the keys of tasks in another order than the plan's."""
-    column, direction = _sort_column(wanted), "DESC" if wanted.descending else "ASC"
+def statements(connection: sqlite3.Connection, wanted: Wanted, columns: str) -> Iterator[tuple[str, list[Any]]]:
+    """The statements that give ``columns`` of all such tasks, one after the other in the order wanted.
+
+    Raises UsageError for an unknown ``sort``.
+    """
+    if wanted.sort not in SORTS:
+        raise UsageError(f"tasks cannot be sorted by {wanted.sort!r}, only by: {', '.join(SORTS)}")
+    direction = "DESC" if wanted.descending else "ASC"
     conditions, values = _conditions(wanted)
+    if wanted.sort == "position":
+        where = " AND ".join([*conditions, "tasks.request = ?"])
+        for request in [wanted.request] if wanted.request is not None else _requests(connection, wanted):
+            sql = f"SELECT {columns} FROM tasks WHERE {where} ORDER BY tasks.position {direction}"
+            yield sql, [*values, request]
+        return
     if wanted.request is not None:
         conditions.append("tasks.request = ?")
         values.append(wanted.request)
     else:
         conditions.append("tasks.request IN (SELECT id FROM requests WHERE run = ?)")
         values.append(wanted.run)
-    where = " AND ".join(conditions)
-    return (
-        f"SELECT tasks.id FROM tasks WHERE {where} ORDER BY {column} IS NULL, {column} {direction}, tasks.id {direction}",
-        values,
-    )
+    column = _sort_column(wanted)
+    order = f"{column} IS NULL, {column} {direction}, tasks.id {direction}"
+    yield f"SELECT {columns} FROM tasks WHERE {' AND '.join(conditions)} ORDER BY {order}", values
 
 
 def _sort_column(wanted: Wanted) -> str:

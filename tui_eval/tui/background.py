@@ -40,7 +40,8 @@ class _Turns:
                 sys.setswitchinterval(self._usual)
 
 
-_turns = _Turns()
+short_turns = _Turns()
+"""``with short_turns:`` around what computes in a thread for longer than a moment."""
 
 
 class Stopped(Exception):
@@ -64,7 +65,7 @@ async def away(work: Callable[[], T]) -> T:
         give: Callable[[Any], None] = future.set_result
         value: Any = None
         try:
-            with _turns:
+            with short_turns:
                 value = work()
         except Exception as error:
             give, value = future.set_exception, error

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tui_eval.analysis.summary import total_of
 from tui_eval.domain import Outcome
 from tui_eval.store.records import Activity, Counters, LogLine, RequestRecord, RunRecord, RunState, TaskRecord
+from tui_eval.text_query import TextQuery
+from tui_eval.tui.background import short_turns
 from tui_eval.tui.projections.requests import Pace, pace
 from tui_eval.tui.projections.tasks import Group, group_rows
 
 if TYPE_CHECKING:
-    from tui_eval.store.reader import History
+    from tui_eval.store.reader import History, Sought
 
 T = TypeVar("T")
 
@@ -50,6 +52,10 @@ class Sparing(Generic[T]):
             ended = self._clock()
             self._due = ended + min(_SLOWEST, (ended - started) * _SHARE)
         return self._value
+
+    def forget(self) -> None:
+        """Read anew next time, whatever the version."""
+        self._value = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,26 +147,33 @@ def _minute(state: RunState) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TasksWanted:
-    """Which tasks the table shows, in which order. ``request`` is a key, None for all."""
+    """Which tasks the table shows, in which order. ``request`` is a key, None for all; ``failure`` the key of a group of
+    failures; ``text`` what their texts must match."""
 
     request: int | None = None
     outcomes: tuple[Outcome, ...] = ()
-    text: str = ""
+    text: TextQuery = field(default_factory=TextQuery)
+    failure: tuple[str, str, str] | None = None
     sort: str = "position"
     descending: bool = False
 
     @property
     def narrowed(self) -> bool:
-        return (self.request, self.outcomes, self.text) != (None, (), "")
+        return bool(self.chosen or self.outcomes or self.text)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a request or a group of failures was chosen in the panels."""
+        return self.request is not None or self.failure is not None
 
     @property
     def in_plan_order(self) -> bool:
         """Whether the list depends on nothing that changes while a run goes on."""
-        return self.sort == "position" and not self.outcomes and not self.text
+        return self.sort == "position" and not self.outcomes and not self.text and self.failure is None
 
-    def all_tasks(self) -> TasksWanted:
-        """The same order, nothing left out."""
-        return replace(self, request=None, outcomes=(), text="")
+    def of_every_panel(self) -> TasksWanted:
+        """The same without the request and the group that were chosen."""
+        return replace(self, request=None, failure=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,32 +186,70 @@ class TasksView:
 
 
 class TasksReading:
-    """The question about the tasks of one run. ``wanted`` and ``pages`` are set by the screen at any time."""
+    """The question about the tasks of one run. ``wanted`` and ``pages`` are set by the screen at any time.
+
+    ``looked_at`` is how many tasks a scan for a text has looked at so far, None while there is none. Another ``wanted``
+    ends a scan, and so does :meth:`give_up`.
+    """
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
         self.wanted = TasksWanted()
         self.pages: Sequence[Sequence[int]] = ()
+        self.looked_at: int | None = None
         self._read_for: TasksWanted | None = None
+        self._reading_for = self.wanted
+        self._given_up = False
         self._keys: Sparing[Sequence[int]] = Sparing(self._read_keys)
 
     def __call__(self, history: History) -> TasksView:
         wanted, pages = self.wanted, self.pages
+        self._reading_for = wanted
         requests = history.requests(history.run(self._run_id))
         totals = tuple(request.counters.total for request in requests)
         # In the order of the plan the tasks stay where they are, whatever becomes of them.
         version = (wanted, totals if wanted.in_plan_order else finished_of(requests))
         keys = self._keys.get(history, version, now=wanted != self._read_for)
         self._read_for = wanted
+        if self.wanted != wanted:
+            self._keys.forget()  # a scan was given up: what it has is a part
         return TasksView(wanted, keys, tuple((page, history.tasks_of(page)) for page in pages))
 
+    def give_up(self) -> None:
+        """Nobody wants the answer any more."""
+        self._given_up = True
+
     def _read_keys(self, history: History) -> Sequence[int]:
-        wanted = self.wanted
-        return history.task_keys(
-            history.run(self._run_id),
-            request=wanted.request,
-            outcomes=wanted.outcomes or None,
-            text=wanted.text or None,
-            sort=wanted.sort,
-            descending=wanted.descending,
-        )
+        wanted = self._reading_for
+        run = history.run(self._run_id)
+        outcomes, sought = wanted.outcomes, None
+        if wanted.failure is not None:
+            outcome, kind, _ = wanted.failure
+            groups = group_rows(history.failures(run))
+            messages = next((group.messages for group in groups if group.key == wanted.failure), set())
+            outcomes = tuple(each for each in outcomes or tuple(Outcome) if each.value == outcome)
+            sought = self._sought(wanted, kind, frozenset(messages))
+        elif wanted.text:
+            sought = self._sought(wanted, None, None)
+        if wanted.failure is not None and not outcomes:
+            return ()
+        with short_turns:
+            try:
+                return history.task_keys(
+                    run,
+                    request=wanted.request,
+                    outcomes=outcomes or None,
+                    sort=wanted.sort,
+                    descending=wanted.descending,
+                    sought=sought,
+                )
+            finally:
+                self.looked_at = None
+
+    def _sought(self, wanted: TasksWanted, kind: str | None, messages: frozenset[str] | None) -> Sought:
+        from tui_eval.store.reader import Sought
+
+        def looked_at(count: int) -> None:
+            self.looked_at = count
+
+        return Sought(wanted.text, kind, messages, looked_at, lambda: self._given_up or self.wanted != wanted)

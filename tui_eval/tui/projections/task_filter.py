@@ -1,31 +1,32 @@
-"""The filter of the task table: ``refund outcome:failed,error``."""
+"""The filter of the task table: ``refund !late outcome:failed,error``."""
 
 from __future__ import annotations
 
 from tui_eval.domain import Outcome
+from tui_eval.text_query import TextQuery, query, words
+
+_FIELDS = ("outcome", "is")
 
 
-def parse(text: str) -> tuple[str, tuple[Outcome, ...], str]:
-    """``(text to look for, outcomes, what is wrong)``; no outcome is all of them."""
-    words: list[str] = []
-    outcomes: list[Outcome] = []
+def parse(text: str) -> tuple[TextQuery, tuple[Outcome, ...], str]:
+    """``(what to look for, outcomes, what is wrong)``; no outcome is all of them. ``!outcome:passed`` is all others."""
+    rest = []
+    wanted: dict[Outcome, None] = {}
+    unwanted: set[Outcome] = set()
     wrong: list[str] = []
-    for word in text.split():
-        field, colon, value = word.partition(":")
-        if not colon or field not in ("outcome", "is"):
-            words.append(word)
+    for word in words(text):
+        field, colon, value = word.text.partition(":")
+        if word.quoted or not colon or field not in _FIELDS:
+            rest.append(word)
             continue
         for name in value.split(","):
             found = [outcome for outcome in Outcome if name and outcome.value.startswith(name.lower())]
-            outcomes += found
             if not found:
                 wrong.append(f"no outcome begins with {name!r} ({', '.join(outcome.value for outcome in Outcome)})")
-    return " ".join(words), tuple(dict.fromkeys(outcomes)), "; ".join(wrong)
-
-
-def literal(pattern: str) -> str:
-    """The longest stretch of a pattern of messages that all of them share, to filter by."""
-    parts = [pattern]
-    for placeholder in ("<url>", "<text>", "<id>", "<n>"):
-        parts = [piece for part in parts for piece in part.split(placeholder)]
-    return max((part.strip() for part in parts), key=len, default="")
+            elif word.excluded:
+                unwanted.update(found)
+            else:
+                wanted.update(dict.fromkeys(found))
+    if unwanted:
+        wanted = dict.fromkeys(outcome for outcome in wanted or Outcome if outcome not in unwanted)
+    return query(rest), tuple(wanted), "; ".join(wrong)

@@ -10,7 +10,7 @@ from tui_eval.display import duration
 from tui_eval.domain import Outcome
 from tui_eval.store.records import Activity, TaskRecord
 from tui_eval.store.run_queries import FailureRow
-from tui_eval.tui.text import outcome_text, whole_seconds
+from tui_eval.tui.text import line, outcome_text, whole_seconds
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 
 TASKS = (
@@ -73,6 +73,7 @@ class Group:
     message: str
     count: int = 0
     tasks: list[int] = field(default_factory=list)
+    messages: set[str] = field(default_factory=set)
     requests: dict[int, None] = field(default_factory=dict)
     same: bool = True
 
@@ -96,8 +97,26 @@ def group_rows(failures: Sequence[FailureRow]) -> list[Group]:
         group.same = group.same and row.message == group.message
         group.count += row.count
         group.tasks.append(row.task)
+        group.messages.add(row.message)
         group.requests[row.request] = None
     return sorted(groups.values(), key=lambda each: -each.count)
+
+
+def chosen_text(
+    request: int | None,
+    failure: tuple[str, str, str] | None,
+    groups: Sequence[Group],
+    request_names: Mapping[int, str],
+) -> str:
+    """What the table of tasks is narrowed to by a request and a group of failures, on one line."""
+    parts = []
+    if request is not None:
+        parts.append(f"request {line(request_names.get(request, ''), 60)}")
+    if failure is not None:
+        group = next((each for each in groups if each.key == failure), None)
+        label = failure[2] if group is None else group.label
+        parts.append(f"{outcome_text(Outcome(failure[0]))}: {line(label, 300)}")
+    return f"esc shows all · only {', '.join(parts)}"
 
 
 def failure_row(group: Group, request_names: Mapping[int, str]) -> Row:

@@ -21,7 +21,7 @@ from tui_eval.tui.projections import tasks as task_rows
 from tui_eval.tui.run_reading import RunReading, RunView, TasksReading, TasksView, TasksWanted
 from tui_eval.tui.screens.run_keys import RunKeys
 from tui_eval.tui.styles import drawn
-from tui_eval.tui.text import whole_seconds
+from tui_eval.tui.text import fit, plural, whole_seconds
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
@@ -55,6 +55,8 @@ class RunScreen(RunKeys):
     DEFAULT_CSS = (
         """
     RunScreen #head { height: auto; max-height: 3; padding: 0 1; }
+    RunScreen #only { display: none; height: 1; padding: 0 1; color: $primary; }
+    RunScreen.-chosen #only { display: block; }
     RunScreen #bottom { height: 1fr; }
     RunScreen #p-failures { width: 3fr; }
     RunScreen #p-slots { width: 2fr; }
@@ -107,10 +109,11 @@ class RunScreen(RunKeys):
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="head", markup=False)
-        yield FilterBar("words of case, message or output, outcome:failed,error")
+        yield FilterBar("words or patterns of case, message, output; !without, outcome:failed,error")
         yield PanelTabs()
         yield Panel("Requests", LineTable(request_rows.COLUMNS, id="requests", marking=False), id="p-requests")
-        yield Panel("Tasks", LineTable(task_rows.TASKS, self._source, id="tasks", empty="Reading…"), id="p-tasks")
+        tasks = LineTable(task_rows.TASKS, self._source, id="tasks", empty="Reading…")
+        yield Panel("Tasks", Static("", id="only", markup=False), tasks, id="p-tasks")
         failures = LineTable(task_rows.FAILURES, id="failures", marking=False, empty="Nothing has failed.")
         slots = LineTable(task_rows.SLOTS, id="slots", marking=False, empty="No task is running.")
         log = LineTable(_LOG, id="log", marking=False, empty="The log is empty.")
@@ -134,6 +137,7 @@ class RunScreen(RunKeys):
         self.watch_history(self._reading, RunRead, every=2.0)
         self._tasks_watch = self.watch_history(self._tasks, TasksRead)
         self.set_interval(1.0, self._clock)
+        self.set_interval(0.5, self._tell_scan)
 
     def _theme_changed(self, theme: object) -> None:
         self._head = Content("")  # its colours are those of the old theme
@@ -251,7 +255,9 @@ class RunScreen(RunKeys):
         )
         table.rows_changed()
         self._tasks.pages = self._source.shown_pages(*table.visible_rows)
-        self.query_one(FilterBar).tell(f"{len(view.keys):,} tasks")
+        bar = self.query_one(FilterBar)
+        if not bar.has_class("-wrong"):
+            bar.tell(plural(len(view.keys), "task"))
         if self.view is not None:
             self._show_titles(self.view)
 
@@ -259,8 +265,26 @@ class RunScreen(RunKeys):
         if wanted != self._tasks.wanted:
             self._tasks.wanted = wanted
             self._tasks.pages = ()
+            self._show_chosen(wanted)
             if self._tasks_watch is not None:
                 self._tasks_watch.ask_again()
+
+    def _show_chosen(self, wanted: TasksWanted) -> None:
+        """Say which request or group of failures the table is narrowed to."""
+        self.set_class(wanted.chosen, "-chosen")
+        view = self.view
+        if view is not None and wanted.chosen:
+            only = task_rows.chosen_text(wanted.request, wanted.failure, view.failures, view.request_names)
+            self.query_one("#only", Static).update(Content(fit(only, self.size.width - 2)))
+
+    def _tell_scan(self) -> None:
+        """A scan for a text takes seconds in a large run: say how far it is."""
+        looked_at = self._tasks.looked_at
+        if looked_at is not None and self.view is not None and in_front(self):
+            self.query_one(FilterBar).tell(f"looked at {looked_at:,} of {self.view.total.total:,}…")
+
+    def on_unmount(self) -> None:
+        self._tasks.give_up()
 
     @on(LineTable.Sorted, "#tasks")
     def _sorted(self, event: LineTable.Sorted) -> None:
@@ -294,8 +318,8 @@ class RunScreen(RunKeys):
     def give_back(self) -> bool:
         if self.query_one(FilterBar).close():
             return True
-        if self._tasks.wanted.narrowed:
-            self._look_for(self._tasks.wanted.all_tasks())
+        if self._tasks.wanted.chosen:
+            self._look_for(self._tasks.wanted.of_every_panel())
             return True
         return False
 
@@ -304,15 +328,14 @@ class RunScreen(RunKeys):
     @on(LineTable.Selected, "#requests")
     def _request_selected(self, event: LineTable.Selected) -> None:
         if isinstance(event.key, int):
-            self._look_for(replace(self._tasks.wanted, request=event.key))
+            self._look_for(replace(self._tasks.wanted, request=event.key, failure=None))
             self.focus_panel(2)
 
     @on(LineTable.Selected, "#failures")
     def _failure_selected(self, event: LineTable.Selected) -> None:
         group = next((each for each in self.view.failures if each.key == event.key), None) if self.view else None
         if group is not None:
-            text = group.message if group.same else task_filter.literal(group.pattern)
-            self._look_for(replace(self._tasks.wanted, request=None, outcomes=(group.outcome,), text=text))
+            self._look_for(replace(self._tasks.wanted, request=None, failure=group.key))
             self.focus_panel(2)
 
     @on(LineTable.Selected, "#tasks")
