@@ -229,10 +229,25 @@ class Recording:
         ]
         files = tasks_of(request.folder, known)
         while batch := await asyncio.to_thread(lambda: list(islice(files, BATCH))):
-            final = [(self._track_of(request, task), task) for task in batch if task.final]
-            await self._add(request, [(track, number) for track, task in final for number in sorted(task.attempts)])
-            for track, task in final:
+            await self.take_files(request, batch)
+
+    async def take_files(self, request: RequestTrack, files: list[TaskFiles]) -> None:
+        """Record the tasks among these that are final; the others get their rows."""
+        tracks = [(self._track_of(request, task), task) for task in files]
+        await self._add(request, [(track, number) for track, task in tracks for number in sorted(task.attempts) or [1]])
+        for track, task in tracks:
+            if task.final:
                 self._record(request, track, task, None)
+
+    async def add_started(self, request: RequestTrack) -> None:
+        """Rows for tasks that are known to have started, of which there is no file."""
+        await self._add(request, [(track, 1) for track in request.tasks.values() if not track.keys])
+
+    def cancel_rest(self, request: RequestTrack, message: str) -> None:
+        """Tasks of a request that has ended, and that did not."""
+        counters = self._writer.counters(request.record.id)
+        if counters.total > counters.finished:
+            self._writer.cancel_rest(request.record.id, message)
 
     def _track_of(self, request: RequestTrack, task: TaskFiles) -> TaskTrack:
         track = request.tasks.get(task.task_id) or TaskTrack(task.task_id)
