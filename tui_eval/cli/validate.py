@@ -99,6 +99,19 @@ def _tell_about(checked: Checked) -> None:
         ],
         right=(2, 3),
     )
+    _name_all(checked)
+
+
+def _name_all(checked: Checked) -> None:
+    """Every command and function in full, and every file that is not the plan's own: the table above may cut them."""
+    from tui_eval.engine.reach import reach_of
+
+    assert checked.loaded is not None
+    assert checked.preflight is not None
+    reach = reach_of(checked.loaded, checked.preflight)
+    for word, things in (("executes", reach.executes), ("reads", reach.reads), ("writes", reach.writes)):
+        for thing in things:
+            out(f"  {word} {one_line(thing)}")
 
 
 def _counted(count: int, noun: str) -> str:
@@ -106,12 +119,15 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _as_json(checked: Checked) -> dict[str, Any]:
+    from tui_eval.engine.reach import reach_of
+
     requests = checked.preflight.requests if checked.preflight else []
     return {
         "path": str(checked.path),
         "valid": checked.valid,
         "faults": [asdict(fault) for fault in checked.faults],
         "warnings": [asdict(warning) for warning in checked.warnings],
+        "reach": asdict(reach_of(checked.loaded, checked.preflight)) if checked.loaded and checked.preflight else None,
         "requests": [
             {
                 "name": entry.request.name,

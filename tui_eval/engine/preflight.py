@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tui_eval.datasets import DatasetSource, open_dataset
 from tui_eval.domain import Case
+from tui_eval.engine.reach import escapes
 from tui_eval.errors import DatasetError, Fault, TuiEvalError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
 
     A dataset that several requests share is read once. Costs one pass over each dataset file.
     """
-    report = Preflight(warnings=list(loaded.warnings))
+    report = Preflight(warnings=[*loaded.warnings, *escapes(loaded)])
     surveyed: dict[str, tuple[DatasetSource, Survey] | None] = {}
     for request in loaded.requests:
         entry = RequestPreflight(request)

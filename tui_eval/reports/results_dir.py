@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -70,9 +71,10 @@ class ResultsDir:
         self._folders = _folders(self.path, requests)
         self._streams: dict[str, TextIO] = {}
         try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             for name, place in self._folders.items():
-                place.mkdir(parents=True, exist_ok=True)
-                self._streams[name] = (place / "tasks.jsonl").open("w", encoding="utf-8", newline="\n")
+                place.mkdir(mode=0o700, exist_ok=True)
+                self._streams[name] = _emptied(place / "tasks.jsonl")
         except OSError as error:
             self._close_streams()
             raise UsageError(f"results folder {self.path}: cannot be written: {_why(error)}") from error
@@ -148,10 +150,19 @@ def _folders(path: Path, requests: list[RequestRecord]) -> dict[str, Path]:
     return folders
 
 
+def _emptied(path: Path) -> TextIO:
+    """The file, made when there is none (0600: what agents said is for its owner), emptied, open for text."""
+
+    def private(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o600)
+
+    return open(path, "w", encoding="utf-8", newline="\n", opener=private)
+
+
 def _replace(path: Path, text: str) -> None:
     """Write a file in one step: a reader sees the old one or the new one, never half of it."""
     temporary = path.with_name(path.name + ".new")
-    with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+    with _emptied(temporary) as stream:
         stream.write(text)
     temporary.replace(path)
 
