@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.store.conftest import ROOT
 from tests.store.records import attempt, finished, planned, reading
@@ -296,3 +298,36 @@ def test_a_folder_made_unwritable_is_no_news_to_an_open_history(path: Path) -> N
     finally:
         path.parent.chmod(0o700)
         shutil.rmtree(path.parent)
+
+
+LINES = st.lists(
+    st.binary(max_size=40)
+    | st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["task", "attempts", "scores", "outcome", "x"]), inner, max_size=5)
+        ),
+        max_leaves=8,
+    ).map(lambda value: json.dumps(value).encode()),
+    max_size=6,
+)
+
+
+@settings(deadline=None)
+@given(lines=LINES)
+def test_whatever_stands_in_a_fallback_file_what_is_whole_is_read(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    place = tmp_path_factory.getbasetemp() / "any" / "history.db"
+    place.parent.mkdir(exist_ok=True)
+    file = fallback.places(place, RUN_ID)[0]
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    fallback.append(place, RUN_ID, [finished(7, 1)], None)
+    *others, last = fallback.read(file)
+    assert last is not None
+    assert last.task == 7
+    assert all(task is None for task in others)
+    file.write_text("[" * 100_000 + "\n")
+    assert list(fallback.read(file)) == [None]
+    file.unlink()

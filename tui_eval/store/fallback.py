@@ -88,8 +88,8 @@ def read(place: Path) -> Iterator[FinishedTask | None]:
         for line in file:
             try:
                 yield _decoded(json.loads(line))
-            except (ValueError, KeyError, TypeError):
-                yield None
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+                yield None  # cut off by a full disk, or not ours
 
 
 class Restorer(Protocol):
