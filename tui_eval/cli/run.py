@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tui_eval.cli.agentcompass import compass_options, overrides_of, refuse_flags, taken_out, with_limits
 from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options, plan_from
 from tui_eval.cli.history import opened, place_of
 from tui_eval.cli.options import history_option, json_option, plan_argument, set_option
@@ -77,12 +79,13 @@ def describing_options(command: Decorated) -> Decorated:
 @plan_argument
 @set_option
 @click.option("--task-concurrency", type=click.IntRange(1, 4096), help="Tasks in flight over all requests.")
-@click.option("--timeout-seconds", type=click.FloatRange(0, min_open=True), help="Limit of the whole run.")
+@click.option("--timeout-seconds", type=click.FloatRange(0), help="Limit of the whole run.")
 @click.option("--cleanup-grace-seconds", type=click.FloatRange(0), help="What tasks in flight get on a stop.")
 @click.option("--provider-limit", "limits", multiple=True, metavar="HOST=N", help="Most calls in flight (repeatable).")
 @click.option("--qps", "rates", multiple=True, metavar="HOST=X", help="Calls started a second (repeatable).")
 @evalset_options
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would be done, and stop.")
+@compass_options
 @describing_options
 @execution_options
 def run(
@@ -106,6 +109,7 @@ def run(
 ) -> int:
     """Run PLAN (a plan, or a Datalayer evalset with --agentspec) and keep everything in the history.
 
+    PLAN may also be an orchestration file of AgentCompass, which is then executed by AgentCompass.
     All faults of the plan and its datasets are listed before the first call. Ctrl-C once stops it with everything
     saved (`tui-eval resume` finishes it), twice at once.
     """
@@ -117,7 +121,15 @@ def run(
         "runtime.qps": _by_host("--qps", rates, float),
     }
     overrides = (*overrides, *(f"{key}={json.dumps(value)}" for key, value in settings.items() if value is not None))
+    from tui_eval.platforms.agentcompass.recognising import is_orchestration_file
+
     evalset = EvalsetOptions(agentspecs, grading, target, repeat)
+    compass = taken_out(execution)
+    orchestration = is_orchestration_file(plan)
+    if orchestration:
+        overrides = (*with_limits(overrides), *overrides_of(compass, run_id))
+    else:
+        refuse_flags(compass)
     if dry_run:
         from tui_eval.cli.validate import dry_run as check_only
 
@@ -131,7 +143,7 @@ def run(
         history=str(place.absolute()),
         run_id=run_id or new_run_id(),
         plan=str(plan.absolute()) if isinstance(source, Path) else source,
-        folder=None if isinstance(source, Path) else str(plan.absolute().parent),
+        folder=_folder(plan, source, orchestration),
         overrides=overrides,
         results_dir=str(results_dir.absolute()) if results_dir is not None else None,
         tags=tags,
@@ -140,8 +152,17 @@ def run(
     try:
         return _execute(job, **execution)
     except SpecError:
+        if orchestration:
+            raise
         check_file(plan, overrides, evalset).raise_faults()  # the plan's faults, and its datasets' too
         raise
+
+
+def _folder(plan: Path, source: Any, orchestration: bool) -> str | None:
+    """Where relative paths start: AgentCompass takes them from the working folder, plans of ours from their own."""
+    if orchestration:
+        return os.getcwd()
+    return None if isinstance(source, Path) else str(plan.absolute().parent)
 
 
 @click.command()

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tui_eval.cli.agentcompass import dry_run as dry_run_orchestration
+from tui_eval.cli.agentcompass import orchestration_json, tell_orchestration
 from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options
 from tui_eval.cli.options import json_option, set_option
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, safe, speaks_utf8, tell
+from tui_eval.platforms.agentcompass.recognising import is_orchestration_file
 
 if TYPE_CHECKING:
     from tui_eval.cli.checking import Checked
@@ -35,13 +38,30 @@ def validate(
         return _check_from_stdin()
     if not plans:
         raise click.UsageError("Missing argument 'PLAN...'.")
-    checked = [check_file(plan, overrides, EvalsetOptions(**evalset)) for plan in plans]
+    options = EvalsetOptions(**evalset)
     if as_json:
-        out_json({"valid": all(one.valid for one in checked), "plans": [_as_json(one) for one in checked]})
+        told = [_json_of(plan, overrides, options) for plan in plans]
+        valid = all(one["valid"] for one in told)
+        out_json({"valid": valid, "plans": told})
     else:
-        for one in checked:
-            _tell_about(one)
-    return 0 if all(one.valid for one in checked) else 2
+        told_valid = [_told(plan, overrides, options) for plan in plans]
+        valid = all(told_valid)
+    return 0 if valid else 2
+
+
+def _told(plan: Path, overrides: tuple[str, ...], evalset: EvalsetOptions) -> bool:
+    """Say what there is to say of one file; whether it can be run."""
+    if is_orchestration_file(plan):
+        return tell_orchestration(plan, overrides)
+    checked = check_file(plan, overrides, evalset)
+    _tell_about(checked)
+    return checked.valid
+
+
+def _json_of(plan: Path, overrides: tuple[str, ...], evalset: EvalsetOptions) -> dict[str, Any]:
+    if is_orchestration_file(plan):
+        return orchestration_json(plan, overrides)
+    return _as_json(check_file(plan, overrides, evalset))
 
 
 def _check_from_stdin() -> int:
@@ -51,6 +71,10 @@ def _check_from_stdin() -> int:
 
     asked = json.load(sys.stdin)
     plan = asked["plan"]
+    if isinstance(plan, str) and is_orchestration_file(Path(plan)):
+        data = orchestration_json(Path(plan), tuple(asked.get("overrides", ())))
+        out_json(data)
+        return 0 if data["valid"] else 2
     folder = Path(asked["folder"]) if asked.get("folder") else None
     overrides = tuple(asked.get("overrides", ()))
     checked = check_file(Path(plan), overrides) if isinstance(plan, str) else check(plan, overrides, folder=folder)
@@ -60,6 +84,8 @@ def _check_from_stdin() -> int:
 
 def dry_run(plan: Path, overrides: tuple[str, ...], as_json: bool, evalset: EvalsetOptions) -> int:
     """What ``run --dry-run`` does: the same checks and words as ``validate``, with the run's own overrides."""
+    if is_orchestration_file(plan):
+        return dry_run_orchestration(plan, overrides, as_json)
     checked = check_file(plan, overrides, evalset, suggested=False)
     if as_json:
         out_json(_as_json(checked))

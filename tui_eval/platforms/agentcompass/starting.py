@@ -111,7 +111,9 @@ def load_launch(job: Job, environment: Mapping[str, str]) -> tuple[LoadedOrchest
             options.python,
         )
     source = Path(job.plan) if isinstance(job.plan, str) else job.plan
-    folder = Path(job.folder) if job.folder is not None else None
+    folder = (
+        Path(job.folder) if job.folder is not None else source.absolute().parent if isinstance(source, Path) else None
+    )
     loaded = load_orchestration(
         source, settings=options.settings, environment=environment, folder=folder, against=checks_of(options)
     )
