@@ -239,8 +239,8 @@ async def test_each_status_says_whether_trying_again_is_safe(status: str, resend
     ],
 )
 async def test_the_reason_of_a_bad_status_is_found(body: str, said: str) -> None:
-    async with play({"paths": {"/": answer(body, status="422 x")}}) as server:
-        assert str(await error_of(server.url("/"))) == f"HTTP 422 Unprocessable Entity: {said}"
+    async with play({"paths": {"/": answer(body, status="409 x")}}) as server:
+        assert str(await error_of(server.url("/"))) == f"HTTP 409 Conflict: {said}"
 
 
 async def test_a_bad_status_counts_even_when_its_body_breaks_floods_or_hangs() -> None:
