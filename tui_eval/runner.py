@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.errors import HistoryError, TuiEvalError, UsageError
 from tui_eval.jobs import Job, new_run_id
 from tui_eval.processes.strays import MARK
-from tui_eval.store.place import log_path
+from tui_eval.store.faults import explaining
+from tui_eval.store.place import log_path, make_folder
 
 if TYPE_CHECKING:
     from tui_eval.engine.execution import Ended, Listener
@@ -57,9 +59,7 @@ def start_detached(job: Job, *, timeout: float = 600.0, environment: Mapping[str
     ``environment`` is added to our own for this runner only: values of ``${NAME}`` that are written nowhere.
     Raises the runner's own error when it could not begin. ``timeout`` is in seconds.
     """
-    log = log_path(Path(job.history), job.run_id)
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as log_file:
+    with open(_opened_log(job), "wb") as log_file:
         child = subprocess.Popen(
             [sys.executable, "-m", "tui_eval.runner"],
             stdin=subprocess.PIPE,
@@ -73,17 +73,26 @@ def start_detached(job: Job, *, timeout: float = 600.0, environment: Mapping[str
     threading.Thread(target=child.wait, name=f"runner-{child.pid}", daemon=True).start()
     assert child.stdin is not None
     assert child.stdout is not None
-    with child.stdin as stdin:
+    with suppress(BrokenPipeError), child.stdin as stdin:  # it ended at once: its log says why
         stdin.write(json.dumps(asdict(job)).encode())
     with child.stdout as stdout:
         line = _first_line(stdout, timeout)
     if not line:
-        raise UsageError(f"the runner ended before the run began; its log is {log}")
+        raise UsageError(f"the runner ended before the run began; its log is {log_path(Path(job.history), job.run_id)}")
     word = json.loads(line)
     if "error" in word:
         child.wait(timeout=10)
         raise _told(word)
     return child.pid
+
+
+def _opened_log(job: Job) -> int:
+    """The descriptor of the runner's log (0600). Raises HistoryError when nothing can be written beside the history."""
+    history = Path(job.history)
+    log = log_path(history, job.run_id)
+    with explaining(history):
+        make_folder(log.parent)
+        return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
 def _first_line(stream: Any, timeout: float) -> bytes:

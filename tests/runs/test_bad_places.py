@@ -97,6 +97,16 @@ def test_a_disk_that_is_full_from_the_start_is_told_before_anything_is_called(
     assert product.run("run", prepare(product, 3)).returncode == 0
 
 
+@pytest.mark.parametrize("place", ["/proc/nowhere/history.db", "cases.jsonl/history.db"])
+def test_a_run_in_a_session_of_its_own_says_too_when_there_is_no_place_for_its_history(
+    product: Product, place: str
+) -> None:
+    ended = product.run("run", prepare(product, 3), "--detach", "--history", place)
+    assert ended.returncode == 3, ended.stderr
+    assert place in ended.stderr
+    assert "defect" not in ended.stderr
+
+
 def test_a_lock_that_another_program_holds_for_long_costs_nothing(product: Product) -> None:
     plan = prepare(product, 300)
     process = product.start("run", plan, "--run-id", "it", "--progress", "none")

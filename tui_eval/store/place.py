@@ -34,14 +34,20 @@ def log_path(history: Path, run_id: str) -> Path:
     return history.parent / "logs" / f"{run_id}.log"
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it that are missing, each 0700 (``mkdir(parents=True)`` would leave the upper ones
+    open to others); existing ones stay as they are. Raises OSError."""
+    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+
+
 def prepare(path: Path) -> None:
     """Make the folder (0700, parents too, existing ones untouched) and an empty file (0600) where there is none.
 
     The -wal and -shm files get the mode of the file from SQLite. Raises HistoryError when that is not allowed.
     """
     try:
-        for folder in reversed([folder for folder in path.parents if not folder.exists()]):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        make_folder(path.parent)
         # Never opened when it is there: closing it again would drop the locks of our own connections to it.
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
