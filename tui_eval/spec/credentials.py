@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tui_eval.domain import JsonValue
+from tui_eval.spec import kinds
 from tui_eval.spec.nodes import Path, dotted
 
 HIDDEN = "********"
@@ -169,7 +170,12 @@ def _credential_texts(text: str) -> list[str]:
 
 def hide_plan(plan: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """A copy of a resolved plan in which typed credentials are :data:`HIDDEN`."""
-    return {**plan, "requests": [_hide_request(request) for request in plan.get("requests", [])]}
+    hidden = {**plan, "requests": [_hide_request(request) for request in plan.get("requests", [])]}
+    for name in kinds.PLATFORMS:
+        section = plan.get(name)
+        if isinstance(section, dict) and isinstance(section.get("server"), dict):
+            hidden[name] = {**section, "server": hide_credentials(section["server"])}
+    return hidden
 
 
 def _hide_request(request: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from tui_eval.spec.evaluator_options import EvaluatorOptions, JudgeOptions
-from tui_eval.spec.marks import Address, HeaderEntries
+from tui_eval.spec.marks import Address, HeaderEntries, Verbatim
 from tui_eval.spec.model import Seconds, Strict
-from tui_eval.spec.solution_options import Headers
+from tui_eval.spec.solution_options import Headers, Variables
 
 LOCAL_BASE_URL = "http://localhost:8765"
 SERVER_COMMAND = (
@@ -46,7 +46,7 @@ class AgentServer(Strict):
         min_length=1,
         description="Program and arguments; `{host}` and `{port}` are filled in. Default: `agent-runtimes serve …`.",
     )
-    env: dict[str, str] = Field(default_factory=dict, description="Added to the server's environment.")
+    env: Variables = Field(default_factory=dict, description="Added to the server's environment.")
     ready_timeout_seconds: Seconds = Field(90.0, description="Until it must say that it is well.")
     create_timeout_seconds: Seconds = Field(120.0, description="Until an agent must be made.")
     grace_seconds: float = Field(
@@ -93,7 +93,7 @@ class DatalayerOptions(Strict):
     api_url: Annotated[str | None, Address] = Field(
         None, description="The platform. Default: `DATALAYER_AI_AGENTS_URL`, else https://r1.datalayer.run."
     )
-    spec: dict[str, Any] | None = Field(
+    spec: Annotated[dict[str, Any] | None, Verbatim] = Field(
         None, description="The evalset itself, where the dataset is no evalset file: for reporting and launches."
     )
 
@@ -139,6 +139,12 @@ class DatalayerGrading(EvaluatorOptions):
         if self.negate:
             raise ValueError("`not` goes with one check; an evalset's grading is several")
         return self
+
+
+class DatalayerVerdict(EvaluatorOptions):
+    """The verdict of Datalayer's platform on a case that it ran (solution `datalayer_cloud`)."""
+
+    id: Literal["datalayer_platform"] = "datalayer_platform"
 
 
 GRADED = {

@@ -80,6 +80,9 @@ SOLUTIONS = {
     "agent_runtimes": Kind(
         "tui_eval.spec.solution_options:AgentRuntimesOptions", "tui_eval.solutions.agent_runtimes:AgentRuntimes"
     ),
+    "datalayer_cloud": Kind(
+        "tui_eval.spec.solution_options:DatalayerCloudOptions", "tui_eval.solutions.datalayer_cloud:DatalayerCloud"
+    ),
 }
 
 IN_PROCESS: dict[str, Kind] = {}
@@ -102,6 +105,9 @@ EVALUATORS = {
     "judge": Kind("tui_eval.spec.evaluator_options:JudgeOptions", "tui_eval.evaluators.judge:Judge"),
     "datalayer": Kind(
         "tui_eval.spec.datalayer_options:DatalayerGrading", "tui_eval.platforms.datalayer.grading:Grading"
+    ),
+    "datalayer_platform": Kind(
+        "tui_eval.spec.datalayer_options:DatalayerVerdict", "tui_eval.platforms.datalayer.grading:PlatformVerdict"
     ),
 }
 

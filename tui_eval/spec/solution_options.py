@@ -263,3 +263,10 @@ class AgentRuntimesOptions(Strict):
         if (self.prompt is None) == (self.messages is None):
             raise ValueError("give either prompt or messages")
         return self
+
+
+class DatalayerCloudOptions(Strict):
+    """A case that Datalayer's platform runs and grades (needs a `datalayer` section with `execution_target: cloud`)."""
+
+    type: Literal["datalayer_cloud"] = "datalayer_cloud"
+    agentspec: str = Field(min_length=1, description="The agentspec that the platform runs the evalset on.")

@@ -39,6 +39,15 @@ class FakeServer:
     chatting: int = 0
     most_chatting: int = 0
     chat_seconds: float = 0.0
+    key: str = "k-123"
+    refusals: list[int] = field(default_factory=list)
+    evalsets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    launches: dict[str, dict[str, Any]] = field(default_factory=dict)
+    looks: int = 3
+    stuck: str = ""
+    patches: bool = True
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = await _read_request(reader)
@@ -46,7 +55,8 @@ class FakeServer:
         if asked.path.startswith("/api/v1/vercel-ai/") and asked.method == "POST":
             await self._chat(asked, writer)
         else:
-            status, document = self._answer(asked)
+            ours = asked.path.startswith(EVALS)
+            status, document = self._evals(asked) if ours else self._answer(asked)
             _send(writer, status, document)
         await writer.drain()
 
@@ -76,6 +86,82 @@ class FakeServer:
             self.deleted.append(name)
             return 200, {"success": True}
         return 404, {"detail": "no such route"}
+
+    def _evals(self, asked: Asked) -> tuple[int, Any]:
+        """The platform. ``refusals`` are statuses that the next calls get; 299 carries a call out and answers 500."""
+        if asked.headers.get("authorization") != f"Bearer {self.key}":
+            return 401, {"detail": "not authenticated"}
+        refusal = self.refusals.pop(0) if self.refusals and asked.method == "POST" else 0
+        if refusal and refusal != 299:
+            return refusal, {"detail": "broken on purpose"}
+        body = json.loads(asked.body) if asked.body else {}
+        answer = self._carried_out(asked.method, asked.path.removeprefix(EVALS).strip("/").split("/"), body)
+        return (500, {"detail": "lost on the way"}) if refusal else answer
+
+    def _carried_out(self, method: str, path: list[str], body: Any) -> tuple[int, Any]:
+        match method, path:
+            case "POST", ["evalsets", "import"]:
+                return 200, {"evalset": self._made(self.evalsets, "es", body["spec"]), "unsupported_evaluators": []}
+            case "GET", ["evalsets"]:
+                return 200, {"evalsets": list(self.evalsets.values())}
+            case "POST", ["experiments"]:
+                return 200, {"experiment": self._made(self.experiments, "ex", body)}
+            case "GET", ["experiments"]:
+                return 200, {"experiments": list(self.experiments.values())}
+            case "PATCH", ["experiments", identity] if self.patches:
+                self.experiments[identity] |= body
+                return 200, {"experiment": self.experiments[identity]}
+            case "POST", ["experiments", identity, "runs"]:
+                return 200, {"run": self._made(self.runs, "run", {**body, "experiment_id": identity})}
+            case "GET", ["experiments", identity, "runs"]:
+                return 200, {"runs": [run for run in self.runs.values() if run["experiment_id"] == identity]}
+            case "POST", ["evalsets", identity, "launches"]:
+                launch = self._made(self.launches, "la", {**body, "evalset": identity, "looked": 0, "status": "queued"})
+                for experiment in body["experiment_ids"]:
+                    self._made(self.runs, "run", {"experiment_id": experiment, "launch": launch["id"]})
+                return 200, {"launch": launch, "executes": self.stuck != "executes"}
+            case "POST", ["launches", identity, "cancel"]:
+                self.launches[identity]["status"] = "cancelled"
+                return 200, {}
+            case "GET", ["launches", identity]:
+                return 200, self._looked_at(identity)
+            case "GET", ["runs", identity, "cases"]:
+                return 200, {"cases": self._cases(self.runs[identity])}
+        return 404, {"detail": "no such route"}
+
+    def _made(self, table: dict[str, dict[str, Any]], letters: str, body: dict[str, Any]) -> dict[str, Any]:
+        identity = f"{letters}-{len(table) + 1}"
+        table[identity] = {**body, "id": identity}
+        return table[identity]
+
+    def _looked_at(self, identity: str) -> dict[str, Any]:
+        launch = self.launches[identity]
+        launch["looked"] += 1
+        if launch["status"] != "cancelled":
+            done = launch["looked"] >= self.looks
+            launch["status"] = self.stuck or ("completed" if done else "running" if launch["looked"] > 1 else "queued")
+        cases = len(self.evalsets[launch["evalset"]]["cases"])
+        finished = cases if launch["status"] == "completed" else min(launch["looked"] - 1, cases)
+        progress = {"total_cases": cases, "completed_cases": finished, "failed_cases": 0}
+        runs = [run for run in self.runs.values() if run.get("launch") == identity]
+        told = {"id": identity, "status": launch["status"], "progress": progress, "blocked_reason": "no credits"}
+        return {"launch": told, "runs": runs}
+
+    def _cases(self, run: dict[str, Any]) -> list[dict[str, Any]]:
+        """The platform's own parrot, and its own grading: every second case passes."""
+        launch = self.launches[run["launch"]]
+        cases = self.evalsets[launch["evalset"]]["cases"]
+        known = len(cases) if launch["status"] == "completed" else launch["looked"] - 1
+        return [
+            {
+                "name": case["name"],
+                "status": ("failed" if at % 2 else "passed") if at < known else "running",
+                "score": float(not at % 2),
+                "output": {"text": f"cloud {at}"} if at < known else None,
+                "explanation": "graded on the platform",
+            }
+            for at, case in enumerate(cases)
+        ]
 
     async def _chat(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
         identity = asked.path.rpartition("/")[2]

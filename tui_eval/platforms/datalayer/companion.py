@@ -12,15 +12,25 @@ from tui_eval.engine.companions import Companion
 from tui_eval.engine.starting import Start
 from tui_eval.errors import PlatformError, SpecError, TuiEvalError
 from tui_eval.jobs import Job
+from tui_eval.platforms.datalayer.cloud import Launches
 from tui_eval.platforms.datalayer.hosting import LocalHost, sweep
-from tui_eval.platforms.datalayer.reporting import RunReporter, remember, report_all, settings_for
+from tui_eval.platforms.datalayer.reporting import (
+    RunReporter,
+    Settings,
+    finish_cloud,
+    remember,
+    report_all,
+    settings_for,
+)
 from tui_eval.solutions.agent_runtimes import AGENT_HOST
+from tui_eval.solutions.datalayer_cloud import CLOUD_HOST
 from tui_eval.spec.datalayer_options import DatalayerOptions
 from tui_eval.spec.evalset import Evalset, load_evalset
 from tui_eval.spec.loading import LoadedPlatform
 from tui_eval.store.place import log_path
 from tui_eval.store.records import LogLine
 
+CLOUD_KIND = "datalayer_cloud"
 LOOK_SECONDS = 2.0
 """How often a live run is looked at for what can be reported."""
 END_SECONDS = 30.0
@@ -46,14 +56,38 @@ class DatalayerCompanion(Companion):
             environment=environment,
             log=self._log,
         )
+        self._evalset = evalset_of(start, self._options)
+        self._settings: Settings | None = None
+        if self._evalset is not None:
+            self._settings = settings_for(self._options, self._evalset, start.planned.run.created_at)
+        self._launches = self._cloud()
+
+    def _cloud(self) -> Launches | None:
+        """The launches of a run on the platform, None for a local one."""
+        specs = [one.solution.agentspec for one in self._start.loaded.requests if one.solution_type == CLOUD_KIND]
+        if not specs or self._evalset is None or self._settings is None:
+            return None
+        return Launches(
+            options=self._options.cloud,
+            settings=self._settings,
+            evalset=self._evalset,
+            agentspecs=specs,
+            history=self._history,
+            run=self._start.planned.run.id,
+            environment=self._environment,
+            log=self._log,
+        )
 
     async def begin(self) -> None:
         await sweep(self._history, self._options, self._environment, self._log)
-        if self._options.report:
+        if self._launches is not None or self._options.report:
             await self._begin_reporting()
 
     def services(self) -> Mapping[str, Any]:
-        return {AGENT_HOST: self._host}
+        services: dict[str, Any] = {AGENT_HOST: self._host}
+        if self._launches is not None:
+            services[CLOUD_HOST] = self._launches
+        return services
 
     async def close(self) -> None:
         try:
@@ -61,10 +95,14 @@ class DatalayerCompanion(Companion):
                 self._reporting.cancel()
                 await asyncio.gather(self._reporting, return_exceptions=True)
         finally:
+            if self._launches is not None:
+                await self._launches.close()
             await self._host.close()
 
     async def end(self) -> None:
         """The last of the report. What cannot be reported now stays in the history's queue."""
+        if self._launches is not None:
+            await asyncio.to_thread(finish_cloud, self._history, self._start.planned.run, self._environment)
         if self._reporting is None:
             return
         run_id = self._start.planned.run.run_id
@@ -76,14 +114,14 @@ class DatalayerCompanion(Companion):
     # -- parts --
 
     async def _begin_reporting(self) -> None:
-        evalset = evalset_of(self._start, self._options)
-        if evalset is None:
+        if self._evalset is None or self._settings is None:
             self._log("warning", "datalayer: nothing is reported: no request's dataset is an evalset")
             return
-        settings = settings_for(self._options, evalset, self._start.planned.run.created_at)
         ours = {request.name for request in self._start.loaded.requests if request.dataset.platform is None}
         requests = [request for request in self._start.planned.requests if request.name in ours]
-        await asyncio.to_thread(remember, self._history, requests, settings)
+        await asyncio.to_thread(remember, self._history, requests, self._settings)
+        if self._launches is not None:
+            return  # the platform has made its own records
         self._reporting = asyncio.create_task(self._report())
 
     async def _report(self) -> None:

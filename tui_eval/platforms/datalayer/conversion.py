@@ -97,11 +97,20 @@ def _section(evalset: Evalset, choices: Choices) -> dict[str, Any]:
             "request_timeout_seconds": choices.request_timeout_seconds,
         }
     if evalset.path is None:
-        section["spec"] = evalset.raw
+        section["spec"] = _literal(evalset.raw)
     for key, value in choices.section.items():
         inner = section.get(key)
         section[key] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
     return section
+
+
+def _literal(value: Any) -> Any:
+    """``value`` for a section in which ``${NAME}`` is a reference: in an evalset it is a text."""
+    if isinstance(value, str):
+        return value.replace("${", "$${")
+    if isinstance(value, Mapping):
+        return {key: _literal(item) for key, item in value.items()}
+    return [_literal(item) for item in value] if isinstance(value, list) else value
 
 
 def _solution(spec: str, target: str) -> dict[str, Any]:
@@ -113,7 +122,7 @@ def _solution(spec: str, target: str) -> dict[str, Any]:
 def _evaluator(evalset: Evalset, choices: Choices) -> dict[str, Any]:
     """In the cloud the platform grades; its verdicts are read back with the answers."""
     if choices.execution_target == "cloud":
-        return {"id": "datalayer_platform", "variable_mapping": {"result": "experiment_output"}}
+        return {"id": "datalayer_platform"}
     name = "datalayer" if choices.grading == "strict" else "datalayer (compat)"
     evaluator: dict[str, Any] = {"id": "datalayer", "name": name, "variable_mapping": dict(GRADED)}
     evaluator["grading"] = choices.grading

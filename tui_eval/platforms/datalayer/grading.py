@@ -23,7 +23,7 @@ from tui_eval.errors import EvaluatorError
 from tui_eval.evaluators.base import EvaluatorSetup, Subject
 from tui_eval.evaluators.differences import shown, text_difference, text_form
 from tui_eval.evaluators.expected import score_name
-from tui_eval.spec.datalayer_options import DatalayerGrading, JudgeModel
+from tui_eval.spec.datalayer_options import DatalayerGrading, DatalayerVerdict, JudgeModel
 from tui_eval.spec.evalset import REPORT_EVALUATOR, normal_name
 
 JUDGE_THRESHOLD = 0.7
@@ -193,6 +193,27 @@ class Grading:
         passed = all(check.passed for check in checks)
         words = _joined(checks) if checks else "no evaluator; counts as passed"
         return Score(self._name, value, passed, f"{COMPAT}: {words}", detail=detail)
+
+
+class PlatformVerdict:
+    """The evaluator of kind ``datalayer_platform``: what the platform said, nothing added."""
+
+    def __init__(self, options: DatalayerVerdict, setup: EvaluatorSetup) -> None:
+        self._name = score_name(options)
+
+    async def evaluate(self, subject: Subject) -> Score:
+        output = subject.variables["output"]
+        verdict = output.get("verdict") if isinstance(output, Mapping) else None
+        if not isinstance(verdict, Mapping):
+            raise EvaluatorError("the answer holds no verdict of the platform")
+        passed, score = verdict.get("passed"), verdict.get("score")
+        explanation = str(verdict.get("explanation") or "")
+        if not isinstance(passed, bool):
+            raise EvaluatorError(f"the platform gave no verdict{f': {explanation}' if explanation else ''}")
+        value = float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None
+        check = Check("platform", passed, value, explanation, str(verdict.get("failure_mode") or ""))
+        detail = {"grading": "platform", "checks": [check.data()]}
+        return Score(self._name, value, passed, explanation, detail=detail)
 
 
 def _joined(checks: Sequence[Check]) -> str:

@@ -95,7 +95,10 @@ def output_of(view: TaskView) -> JsonValue:
     """The output as Datalayer keeps it: an object with its text; None for no answer."""
     if not view.answered:
         return None
-    return {"text": as_text(view.output)}
+    output = view.output
+    if isinstance(output, dict) and isinstance(output.get("text"), str) and "verdict" in output:
+        return {"text": output["text"]}  # of the platform's own run
+    return {"text": as_text(output)}
 
 
 def checks_of(view: TaskView) -> list[dict[str, Any]]:

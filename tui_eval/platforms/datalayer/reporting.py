@@ -266,6 +266,21 @@ class _Steps:
         book.change(self.connection, record, status=status, error="")
 
 
+def finish_cloud(history: Path, run: RunRecord, environment: Mapping[str, str]) -> None:
+    """Close the records of a run that the platform executed: it has made and filled its own. One that was interrupted
+    stays open, for ``resume`` to take up its launch. Raises HistoryError."""
+    if run.state is RunState.INTERRUPTED:
+        return
+    with explaining(history), closing(open_for_writing(history)) as connection:
+        for record in book.of_run(connection, run.id, NAME):
+            evalset_id = str(record.told.get("evalset_id", ""))
+            told = {**record.told, "view_url": view_url(environment, evalset_id)} if evalset_id else record.told
+            status = "completed" if run.state is RunState.COMPLETED else "cancelled"
+            tasks = book.waiting(connection, record, 10**6)
+            book.mark(connection, record, tasks, "sent")
+            book.change(connection, record, told=told, status=status)
+
+
 def _over(outcomes: Sequence[Outcome], state: RunState) -> bool:
     """Whether a repeat has ended: all its tasks have, and none of them would be run again by ``resume``."""
     if state is RunState.INTERRUPTED and Outcome.CANCELLED in outcomes:
