@@ -177,6 +177,12 @@ def test_without_credentials_the_fault_says_what_to_set(tmp_path: Path, fake: Fa
     assert fake.asked == []
 
 
+def test_a_pipeline_that_is_not_run_here_is_told(tmp_path: Path, fake: FakePlatform) -> None:
+    fake.plan["pipelineName"] = "enrich"
+    found = checked(tmp_path, plan_text(fake))
+    assert any("pipeline enrich, which is not run here" in warning.message for warning in found.warnings)
+
+
 def test_no_rows_is_no_crash(tmp_path: Path, fake: FakePlatform) -> None:
     fake.rows = []
     found = checked(tmp_path, plan_text(fake))

@@ -16,6 +16,7 @@ from tui_eval.jobs import Job
 from tui_eval.platforms.agentloop.companion import reported_by_caller
 from tui_eval.platforms.agentloop.details import LARGEST_VALUE
 from tui_eval.platforms.agentloop.following import Reported, Rules, report_run
+from tui_eval.store.command_box import give
 from tui_eval.store.opening import check_integrity
 from tui_eval.store.reader import History
 
@@ -210,6 +211,31 @@ async def test_a_run_goes_on_without_the_platform_and_is_reported_later(history:
         assert any("record is made later" in line.message for line in stored.log(stored.run(RUN)))
 
 
+async def test_a_clock_that_is_wrong_refuses_no_result(history: Path, fake: FakePlatform) -> None:
+    await run_plan(history, plan_data(fake))
+    fake.intercept = lambda asked: (400, {"errorCode": "RequestTimeExpired"}) if asked.op == "PutLogs" else None
+    reported = await report(history)
+    assert "is the clock of this machine right?" in reported.error
+    assert (reported.counts.waiting, reported.counts.refused) == (4, 0)
+    fake.intercept = None
+    again = await report(history)
+    assert (again.complete, again.record.error) == (True, "")
+
+
+async def test_a_cancelled_run_is_a_cancelled_record(history: Path) -> None:
+    with platform(12) as fake:
+        fake.agent_seconds = 0.1
+        running = asyncio.create_task(run_plan(history, {**plan_data(fake), "task_concurrency": 1}))
+        while len(fake.ops("agent")) < 3:
+            await asyncio.sleep(0.02)
+        await asyncio.to_thread(give, history, RUN, "cancel_run", {}, "a test")
+        await running
+        reported = await report(history)
+    assert reported.complete
+    assert fake.status_of("rec-0000") == "cancelled"
+    assert 0 < len(fake.details()) < 12
+
+
 async def test_long_values_are_cut_with_a_mark(history: Path, fake: FakePlatform) -> None:
     fake.rows = [{"id": "long", "input": "ü" * 1_500_000, "expected_output": "x", "category": "y"}, *rows(1)]
     await run_plan(history, plan_data(fake))
@@ -233,6 +259,7 @@ async def test_a_result_that_the_platform_never_takes_does_not_hold_the_others(
     fake.intercept = picky
     reported = await report(history)
     assert (reported.counts.sent, reported.counts.refused) == (3, 1)
+    assert "left out" in reported.error
     assert fake.twice() == []
     assert fake.status_of(reported.record.record_id) == "completed"
 

@@ -42,12 +42,14 @@ async def fetch(client: AgentLoop, options: AgentLoopOptions) -> PlatformRows:
         faults += (await check_evaluators(client, options.evaluators, columns)).faults
     if faults:
         raise DatasetError(faults)
-    warning = warning_about(plan, options.evaluators)
+    warnings = [
+        warning for warning in (warning_about(plan, options.evaluators), _pipeline(plan)) if warning is not None
+    ]
     return PlatformRows(
         label=f"agentloop: {options.agent_space}/{plan.dataset}",
         rows=loaded.rows,
         notes=(told(loaded),),
-        warnings=(warning,) if warning is not None else (),
+        warnings=tuple(warnings),
         detail={
             "plan_name": plan.name,
             "dataset": plan.dataset,
@@ -82,6 +84,13 @@ async def _columns(client: AgentLoop, plan: PlatformPlan, loaded: Loaded) -> lis
     """The columns of the rows; of the dataset's schema, when there is no row to look at."""
     found = dict.fromkeys(name for row in loaded.rows for name in row)
     return list(found) if found else list((await client.dataset(plan.dataset)).columns)
+
+
+def _pipeline(plan: PlatformPlan) -> Fault | None:
+    if not plan.pipeline:
+        return None
+    message = f"the platform's plan names the pipeline {plan.pipeline}, which is not run here: its columns are missing"
+    return Fault(message, path="agentloop.experiment_plan_id", warning=True)
 
 
 def _ground_truth(options: AgentLoopOptions, columns: list[str]) -> list[Fault]:

@@ -113,6 +113,7 @@ class _Follower:
         except PlatformError as error:
             return self._note(reporter, trouble, error)
         trouble.since, trouble.pause, trouble.until, trouble.message = None, 0.5, 0.0, ""
+        reporter.all_well()
         return busy
 
     def _reporter(self, run: RunRecord, record: PlatformRecord) -> Reporter:
@@ -223,7 +224,7 @@ def _outcome(
 ) -> Reported:
     counts = book.counts(connection, record)
     message = trouble.message if trouble is not None else ""
-    if not message and counts.doubtful:
+    if not message and (counts.doubtful or counts.refused):
         message = record.error
     wanted = record.status == "completed" and bool(record.settings.get("judged")) and not record.evaluation.get("done")
     still_open = record.status not in FINAL and not state_now(run).live

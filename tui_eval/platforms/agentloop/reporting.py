@@ -31,6 +31,7 @@ MILESTONES = (10, 25, 50, 75, 100)
 FINAL = ("completed", "failed", "cancelled")
 """Statuses after which nothing more is reported."""
 _ASKED_AT_ONCE = 25
+_ABOUT_THE_BODY = ("PostBody", "InvalidBody", "InvalidLog")
 _STATUSES = {
     RequestState.COMPLETED: "completed",
     RequestState.FAILED: "failed",
@@ -84,7 +85,7 @@ class Reporter:
             await self.client.put_logs(str(self.settings["project"]), DETAIL_STORE, logs)
         except PlatformError as error:
             self._after_failure(taken, error)
-            if error.status in (400, 413) and error.code not in ("ParameterInvalid.Project",):
+            if error.status == 413 or error.code.startswith(_ABOUT_THE_BODY):
                 return self._refused(taken, error)
             raise
         book.mark(self.connection, self.record, taken, "sent")
@@ -114,7 +115,8 @@ class Reporter:
         counts = self.counts()
         changes = {"status": status, **_told(counts), "completedAt": int(self.now() * 1000)}
         await self.client.update_run(self.record.record_id, changes)
-        self._change(status=status, told={**_told(counts), "milestone": 100}, error="")
+        error = self.record.error if counts.refused else ""
+        self._change(status=status, told={**_told(counts), "milestone": 100}, error=error)
 
     def counts(self) -> ReportCounts:
         return book.counts(self.connection, self.record)
@@ -133,6 +135,11 @@ class Reporter:
             record.record_name,
             record.started_at or self.run.created_at,
         )
+
+    def all_well(self) -> None:
+        """Trouble that passed is no longer told."""
+        if self.record.error and not self.unclear and not self.counts().refused:
+            self._change(error="")
 
     def trouble(self, text: str) -> None:
         """Keep why reporting does not go on, for whoever looks at the run."""
