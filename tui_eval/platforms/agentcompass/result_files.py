@@ -83,7 +83,8 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def task_of(run_folder: Path, task_id: str) -> TaskFiles | None:
     """The files of one task, None when there are none. It may be moved while it is read."""
-    return _moving(_places(run_folder, task_folder_name(task_id)), _TRIES)
+    tries = _TRIES if (run_folder / "details").is_dir() else 1
+    return _moving(_places(run_folder, task_folder_name(task_id)), tries)
 
 
 def tasks_of(run_folder: Path, without: Collection[str] = ()) -> Iterator[TaskFiles]:
