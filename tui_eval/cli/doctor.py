@@ -54,6 +54,7 @@ def doctor(history: Path | None, as_json: bool) -> int:
         *_surroundings(),
         *_history(history),
         *_strays(),
+        *_agentcompass(),
         *_agents(history),
     ]
     bad = [finding for finding in findings if finding.state == "bad"]
@@ -173,6 +174,26 @@ def _agents(option: Path | None) -> Iterator[Finding]:
     for lease in stale(place):
         text = f"the agent {lease.agent} of run {lease.run_id} was left at {lease.base_url}"
         yield Finding("agents", "note", f"{text}; the next run of an evalset deletes it")
+
+
+def _agentcompass() -> Iterator[Finding]:
+    """The interpreter that AgentCompass lives in. Not having it is worth a note, unless one is set."""
+    from tui_eval.errors import UsageError
+    from tui_eval.platforms.agentcompass.catalog import KNOWN_VERSION
+    from tui_eval.platforms.agentcompass.interpreter import configured, find_interpreter
+
+    named = True
+    try:
+        named = bool(configured(os.environ)[0])
+        found = find_interpreter(os.environ)
+    except UsageError as error:
+        yield Finding("compass", "bad" if named else "note", str(error))
+        return
+    text = f"AgentCompass {found.agentcompass} in {found.path} (Python {found.python}, from {found.named_by})"
+    if found.agentcompass == KNOWN_VERSION:
+        yield Finding("compass", "good", text)
+    else:
+        yield Finding("compass", "note", f"{text}; tested with {KNOWN_VERSION}")
 
 
 def _existing_history(place: Path) -> Iterator[Finding]:

@@ -11,6 +11,8 @@ from typing import Any
 from tui_eval.errors import UsageError
 
 FILE_NAME = "config.yaml"
+ELSEWHERE = frozenset(("agentcompass",))
+"""Keys of the file that are read by others: ``agentcompass: {python: PATH}``."""
 _HEAD = "# Settings of tui_eval. The settings screen rewrites this file; keys it does not know are kept.\n"
 
 
@@ -52,6 +54,8 @@ def read(path: Path) -> tuple[Settings, list[str]]:
     problems = [problem] if problem else []
     values: dict[str, Any] = {}
     for name, value in data.items():
+        if name in ELSEWHERE:
+            continue
         fault = _fault(name, value)
         if fault:
             problems.append(f"{path}: {fault}")

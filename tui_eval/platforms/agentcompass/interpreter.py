@@ -63,7 +63,7 @@ def find_interpreter(environment: Mapping[str, str], named: str | None = None) -
 
     ``named`` is a path that the user gave on the command line.
     """
-    place, named_by = (named, "--python") if named else _configured(environment)
+    place, named_by = (named, "--python") if named else configured(environment)
     if place:
         found = ask(str(Path(place).expanduser()), named_by)
         if found.problem:
@@ -107,7 +107,8 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **({"PYTHONPATH": os.pathsep.join(parts)} if parts else {})}
 
 
-def _configured(environment: Mapping[str, str]) -> tuple[str, str]:
+def configured(environment: Mapping[str, str]) -> tuple[str, str]:
+    """The path that the user has set, and where; both "" when none is set. Raises UsageError."""
     if environment.get(VARIABLE):
         return environment[VARIABLE], VARIABLE
     import yaml
