@@ -23,7 +23,7 @@ def three(history: Path) -> Path:
     with closing(sqlite3.connect(history)) as connection, connection:
         for run_id, at in ((OLD, 1.7e9), (RUN, 1.75e9), (NEW, 1.76e9)):
             connection.execute(
-                "UPDATE runs SET created_at = ?1, started_at = ?1, finished_at = ?1 WHERE run_id = ?2", (at, run_id)
+                "UPDATE runs SET created_at = ?, started_at = ?, finished_at = ? WHERE run_id = ?", (at, at, at, run_id)
             )
     return history
 

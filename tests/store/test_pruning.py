@@ -36,7 +36,8 @@ def age(path: Path, ages: dict[str, float]) -> None:
         for run_id, days in ages.items():
             then = time.time() - days * DAY
             connection.execute(
-                "UPDATE runs SET created_at = ?, started_at = ?, finished_at = ? WHERE run_id = ?", (then, then, then, run_id)
+                "UPDATE runs SET created_at = ?, started_at = ?, finished_at = ? WHERE run_id = ?",
+                (then, then, then, run_id),
             )
 
 
