@@ -19,6 +19,7 @@ from tui_eval.cli.app import VERBS
 from tui_eval.cli.errors import EXIT_STATUSES
 from tui_eval.spec import kinds, model
 from tui_eval.spec.agentloop_options import AgentLoopOptions
+from tui_eval.spec.datalayer_options import DatalayerOptions
 from tui_eval.spec.evaluator_options import EvaluatorOptions
 from tui_eval.tui import keys
 
@@ -27,6 +28,7 @@ _TABLE = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _SECTIONS = {
     "agentloop": AgentLoopOptions,
+    "datalayer": DatalayerOptions,
     "plan": model.Plan,
     "runtime": model.Runtime,
     "request": model.Request,

@@ -101,6 +101,13 @@ def plan_from(path: Path, options: EvalsetOptions, *, suggested: bool = False) -
     )
 
 
+def pass_rate_asked_for(plan: dict[str, Any], folder: Path) -> float | None:
+    """The pass rate that an evalset's own report evaluators ask for (the highest), None when they ask for none."""
+    from tui_eval.platforms.datalayer.report import gates_of
+
+    return max(gates_of(plan, folder), default=None)
+
+
 def _no_agentspec(path: Path, evalset: Evalset) -> str:
     message = f"{path}: name the agentspecs to run it against: --agentspec NAME"
     if not evalset.agentspec_ids:

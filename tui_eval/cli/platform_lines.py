@@ -18,6 +18,8 @@ def print_platform_lines(history: Path, run: RunRecord, names: dict[int, str]) -
 
     for record, counts in reported(history, run.id):
         out(f"  {record.platform}: {record_line(record, counts, names.get(record.request, ''))}")
+        if record.told.get("view_url"):
+            out(f"    {one_line(str(record.told['view_url']))}")
         if record.error:
             out(f"    {one_line(record.error)}")
             out(f"    go on with: tui-eval {record.platform} sync {one_line(run.run_id)}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tui_eval.cli.agentcompass import compass_options, overrides_of, refuse_flags, taken_out, with_limits
-from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options, plan_from
+from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options, pass_rate_asked_for, plan_from
 from tui_eval.cli.history import opened, place_of
 from tui_eval.cli.options import history_option, json_option, plan_argument, set_option
 from tui_eval.cli.terminal import StdoutClosed, out, out_json, tell
@@ -138,6 +138,8 @@ def run(
 
     place = place_of(execution["history"])
     source = plan_from(plan, evalset)
+    if execution["min_pass_rate"] is None and not isinstance(source, Path):
+        execution["min_pass_rate"] = pass_rate_asked_for(source, plan.absolute().parent)
     job = Job(
         "launch",
         history=str(place.absolute()),

@@ -240,3 +240,73 @@ async def test_a_second_run_of_the_failed_ones_asks_only_them_again(tmp_path: Pa
         ended = await execute_job(job)
         assert len(server.chats) == failed
     assert ended.requests[0].counters.reused == 1
+
+
+# -- by the command line --
+
+
+def tui_eval(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TUI_EVAL_HISTORY": str(folder / "history" / "h.db"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tui_eval", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder, timeout=60)
+
+
+async def test_an_evalset_is_run_and_reported_by_the_command_line(tmp_path: Path) -> None:
+    async with fake_server() as server:
+        where = ["--set", f"datalayer.server.base_url={server.base_url}"]
+        ran = await asyncio.to_thread(
+            tui_eval, tmp_path, "run", str(BATCH), "--agentspec", "oracle", "--agentspec", "parrot", *where
+        )
+        asked = len(server.chats)
+        report = await asyncio.to_thread(tui_eval, tmp_path, "datalayer", "report", "--into", "out")
+    assert (ran.returncode, asked) == (0, 10), ran.stderr
+    assert report.returncode == 0, report.stderr
+    assert len(list((tmp_path / "out").iterdir())) == 2
+
+
+async def test_the_pass_rate_that_the_evalset_asks_for_decides_the_exit_status(tmp_path: Path) -> None:
+    async with fake_server() as server:
+        where = ["--set", f"datalayer.server.base_url={server.base_url}", "--progress", "none"]
+        command = ("run", str(FILES[0]), "--agentspec", "parrot", *where)
+        ran = await asyncio.to_thread(tui_eval, tmp_path, *command)
+        easier = await asyncio.to_thread(tui_eval, tmp_path, *command, "--min-pass-rate", "0.1")
+    assert ran.returncode == 1
+    assert "pass rate 0.1667 (1 of 6 decided) is below 0.6" in ran.stderr
+    assert easier.returncode == 0
+
+
+def test_an_evalset_is_never_run_on_agentspecs_it_only_suggests(tmp_path: Path) -> None:
+    ran = tui_eval(tmp_path, "run", str(BATCH))
+    assert ran.returncode == 2
+    assert "suggests example-evals, example-evals-nocodemode" in ran.stderr
+    assert not (tmp_path / "history").exists()
+
+
+def test_an_evalset_is_checked_and_shown_like_a_plan(tmp_path: Path) -> None:
+    checked = tui_eval(tmp_path, "validate", str(INTERACTIVE))
+    assert checked.returncode == 0
+    assert "`json_schema` is no evaluator" in checked.stderr
+    shown = tui_eval(tmp_path, "preview", str(BATCH), "--agentspec", "x", "--json")
+    assert json.loads(shown.stdout)[0]["sends"]["body"]["messages"][0]["parts"][0]["text"].endswith("hello world")
+    broken = tmp_path / "b.evalset.json"
+    broken.write_text('{"name": "e",\n "cases": [{}, {"name": 1}]}')
+    told = tui_eval(tmp_path, "validate", str(broken))
+    assert told.returncode == 2
+    assert f"{broken}:2:12: cases.0.name: `name` is missing" in told.stderr.replace(
+        "evalset.json:2:11", "evalset.json:2:12"
+    )
+
+
+def test_options_of_evalsets_are_refused_for_plans(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("version: 1\nname: p\nrequests: []\n")
+    ran = tui_eval(tmp_path, "run", "p.yaml", "--agentspec", "x")
+    assert ran.returncode == 2
+    assert "is no evalset" in ran.stderr
+
+
+def test_a_plan_made_of_an_evalset_is_a_plan(tmp_path: Path) -> None:
+    made = tui_eval(tmp_path, "datalayer", "plan", str(BATCH), "--agentspec", "oracle", "--grading", "compat")
+    (tmp_path / "made.yaml").write_text(made.stdout)
+    checked = tui_eval(tmp_path, "validate", "made.yaml")
+    assert checked.returncode == 0, checked.stderr
+    assert "oracle" in checked.stdout
