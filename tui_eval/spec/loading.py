@@ -190,7 +190,12 @@ class _Loader:
         if foreign.is_orchestration(root.value, section_keys):
             what = "an AgentCompass orchestration (requests of benchmark, harness, model)"
         elif foreign.is_evalset(root.value):
-            what = "a Datalayer evalset"
+            self.findings.add(
+                root.place,
+                "this looks like a Datalayer evalset, not a plan",
+                "run it with `tui-eval run FILE --agentspec NAME`, or name it as the `path` of a dataset",
+            )
+            return False
         elif "type" in root.value and root.value["type"].value in kinds.SOLUTIONS and "requests" not in root.value:
             self.findings.add(
                 root.place, "this looks like a saved solution, not a plan", "name it in a plan: `use: FILE`"

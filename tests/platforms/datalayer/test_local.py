@@ -310,3 +310,54 @@ def test_a_plan_made_of_an_evalset_is_a_plan(tmp_path: Path) -> None:
     checked = tui_eval(tmp_path, "validate", "made.yaml")
     assert checked.returncode == 0, checked.stderr
     assert "oracle" in checked.stdout
+
+
+def with_key(server: FakeServer, folder: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "TUI_EVAL_HISTORY": str(folder / "history" / "h.db"),
+        "PYTHONPATH": str(ROOT),
+        "DATALAYER_API_KEY": server.key,
+        "DATALAYER_AI_AGENTS_URL": server.base_url,
+    }
+
+
+async def test_the_launch_of_a_killed_run_is_taken_up_by_resume_and_not_made_again(tmp_path: Path) -> None:
+    async with fake_server(looks=10_000) as server:
+        made = plan(BATCH, ["one"], None, {"cloud": {"poll_interval_seconds": 0.1}}, execution_target="cloud")
+        (tmp_path / "plan.json").write_text(json.dumps(made))
+        command = [sys.executable, "-m", "tui_eval"]
+        environment = with_key(server, tmp_path)
+        process = subprocess.Popen(
+            [*command, "run", "plan.json"], cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL
+        )
+        await until(lambda: any(launch["looked"] > 1 for launch in server.launches.values()))
+        process.kill()
+        process.wait()
+        server.looks = 0
+        resumed = await asyncio.to_thread(
+            subprocess.run, [*command, "resume"], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert len(server.launches) == 1
+        assert server.launches["la-1"]["status"] == "completed"
+    assert "3 of 5" in resumed.stdout, resumed.stdout + resumed.stderr
+    assert server.key not in (tmp_path / "history" / "h.db").read_bytes().decode("latin-1")
+
+
+async def test_what_is_left_to_report_is_reported_by_the_command_line(tmp_path: Path) -> None:
+    async with fake_server(refusals=[400] * 20) as server:
+        command = [sys.executable, "-m", "tui_eval"]
+        where = ["--set", f"datalayer.server.base_url={server.base_url}", "--set", "datalayer.report=true"]
+
+        def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [*command, *arguments], cwd=tmp_path, env=with_key(server, tmp_path), capture_output=True, text=True
+            )
+
+        ran = await asyncio.to_thread(run, "run", str(BATCH), "--agentspec", "oracle", *where)
+        assert ran.returncode == 0, ran.stderr
+        assert "go on with: tui-eval datalayer sync" in ran.stdout
+        server.refusals.clear()
+        synced = await asyncio.to_thread(run, "datalayer", "sync")
+        assert (synced.returncode, len(server.runs)) == (0, 1), synced.stderr
+    assert "https://datalayer.app/benchmarks/es-1" in synced.stdout

@@ -33,7 +33,7 @@ from tui_eval.store.records import LogLine
 CLOUD_KIND = "datalayer_cloud"
 LOOK_SECONDS = 2.0
 """How often a live run is looked at for what can be reported."""
-END_SECONDS = 30.0
+END_SECONDS = 10.0
 """How long the end of a run waits for a platform that is in trouble; the rest is for ``tui-eval datalayer sync``."""
 
 

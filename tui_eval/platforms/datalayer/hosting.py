@@ -25,6 +25,8 @@ from tui_eval.solutions.agent_runtimes import chat_address
 from tui_eval.spec.datalayer_options import DatalayerOptions
 
 DELETE_SECONDS = 10.0
+SWEEP_SECONDS = 5.0
+"""How long a run waits for servers where something was left behind."""
 
 Log = Callable[[str, str], None]
 """Takes a level (``info``, ``warning``) and a message."""
@@ -75,10 +77,10 @@ class LocalHost:
         if waiting:
             await asyncio.gather(*waiting, return_exceptions=True)
         try:
-            if self.server is None and self._api is not None:
-                for agent in self._agents.values():
-                    if agent.lease is not None:
-                        await self._delete(self._api, agent.lease)
+            api = self._api
+            if self.server is None and api is not None:
+                leased = [agent.lease for agent in self._agents.values() if agent.lease is not None]
+                await asyncio.gather(*(self._delete(api, lease) for lease in leased))
         finally:
             await self._end_server()
             if self._api is not None:
@@ -101,7 +103,7 @@ class LocalHost:
         if self.server is None:
             await asyncio.to_thread(leases.keep, self.history, lease)
         self._agents[agentspec].lease = lease
-        body = {
+        settings = {
             "name": name,
             "description": f"made by tui-eval for the run {self.run_id}",
             "agent_library": "pydantic-ai",
@@ -111,6 +113,7 @@ class LocalHost:
             "disableToolApprovals": True,
             **self.options.agent,
         }
+        body = {key: value for key, value in settings.items() if value is not None}
         made = await api.call("POST", "/api/v1/agents", body, seconds=self.options.server.create_timeout_seconds)
         identity = made.get("id") if isinstance(made, dict) else None
         self.log("info", f"datalayer: made the agent {name} of {agentspec} at {api.base_url}")
@@ -147,19 +150,29 @@ class LocalHost:
 
 async def sweep(history: Path, options: DatalayerOptions, environment: Mapping[str, str], log: Log) -> None:
     """Delete the agents that runs which are gone have left behind. What cannot be reached now is left for later."""
+    found = await asyncio.to_thread(leases.stale, history)
+    try:
+        async with asyncio.timeout(SWEEP_SECONDS):
+            await asyncio.gather(*(_sweep_one(history, lease, options, environment, log) for lease in found))
+    except TimeoutError:
+        log("warning", f"datalayer: agents of earlier runs are still there after {SWEEP_SECONDS:g} s (tui-eval doctor)")
+
+
+async def _sweep_one(
+    history: Path, lease: Lease, options: DatalayerOptions, environment: Mapping[str, str], log: Log
+) -> None:
     server = options.server
-    for lease in await asyncio.to_thread(leases.stale, history):
-        headers = server.headers if lease.base_url == server.base_url.rstrip("/") else {}
-        async with Api(lease.base_url, headers, environment) as api:
-            try:
-                await delete_agent(api, lease.agent)
-            except PlatformError as error:
-                # A server keeps its agents in memory: one that is gone has none.
-                if not (error.resend is Resend.UNSENT and is_here(lease.base_url)):
-                    log("warning", f"datalayer: the agent {lease.agent} of run {lease.run_id} is still there: {error}")
-                    continue
-        await asyncio.to_thread(leases.drop, history, lease)
-        log("info", f"datalayer: deleted the agent {lease.agent}, left behind by run {lease.run_id}")
+    headers = server.headers if lease.base_url == server.base_url.rstrip("/") else {}
+    async with Api(lease.base_url, headers, environment) as api:
+        try:
+            await delete_agent(api, lease.agent)
+        except PlatformError as error:
+            # A server keeps its agents in memory: one that is gone has none.
+            if not (error.resend is Resend.UNSENT and is_here(lease.base_url)):
+                log("warning", f"datalayer: the agent {lease.agent} of run {lease.run_id} is still there: {error}")
+                return
+    await asyncio.to_thread(leases.drop, history, lease)
+    log("info", f"datalayer: deleted the agent {lease.agent}, left behind by run {lease.run_id}")
 
 
 async def delete_agent(api: Api, name: str) -> None:
