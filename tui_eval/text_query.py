@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-_WORD = re.compile(r'(!*+)(?:"([^"]*)"?|(\S+))')
+_WORD = re.compile(r'(!*+)(?:([a-z]+:)?"([^"]*)"?|(\S+))')
 _SPECIAL = re.compile(r"[.*+?()\[\]|^$\\{]")
 _BACK = re.compile(r"\\[1-9]")
 _REPEAT = re.compile(r"[*+?]|\{\d*,\d*\}")  # {3} is none: it has only one way to match
@@ -25,11 +25,13 @@ _MOST_OPTIONAL = 8
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word as typed: ``!`` before it makes it ``excluded``, quotes keep blanks and what would mean a field."""
+    """One word as typed: ``!`` before it makes it ``excluded``, quotes keep blanks and what would mean a field.
+    ``field`` is the name before a colon when it is one of those that mean something, else "" (and in the text)."""
 
     text: str
     excluded: bool = False
     quoted: bool = False
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +78,20 @@ class TextQuery:
         return certain
 
 
-def words(text: str) -> list[Word]:
+def words(text: str, fields: Collection[str] = ()) -> list[Word]:
     """The words of what was typed; a lone ``!`` and an empty ``""`` are being typed still, and are none."""
     found = []
-    for mark, quoted, plain in _WORD.findall(text):
-        if quoted or plain:
-            found.append(Word(quoted or plain, len(mark) % 2 == 1, bool(quoted)))
+    for mark, prefix, quoted, plain in _WORD.findall(text):
+        excluded = len(mark) % 2 == 1
+        field, colon, value = (prefix + quoted if not plain else plain).partition(":")
+        if colon and field in fields and (plain or prefix):
+            found.append(Word(value, excluded, not plain, field))
+        elif plain or quoted:
+            found.append(Word(plain or prefix + quoted, excluded, not plain))
     return found
 
 
-def query(wanted: list[Word]) -> TextQuery:
+def query(wanted: Iterable[Word]) -> TextQuery:
     """The query of some words."""
     return TextQuery(tuple(_term(word) for word in wanted))
 

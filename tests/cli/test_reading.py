@@ -48,10 +48,20 @@ def test_runs_lists_what_is_there_with_its_counts(call: Call, history: Path) -> 
         (["--state", "running"], 0),
         (["--since", "2027-01-01"], 1),
         (["--until", "2027-01-01"], 0),
+        (["--text", "REYKJAVÍK"], 1),
+        (["--text", "no text like this"], 0),
+        (["--text", "!reykjavík"], 0),
+        (["--text", "reykjavík", "--tag", "night"], 0),
     ],
 )
 def test_runs_can_be_filtered(call: Call, history: Path, filters: list[str], found: int) -> None:
     assert len(call("runs", "--history", history, "--json", *filters).json) == found
+
+
+def test_a_search_for_no_text_is_refused(call: Call, history: Path) -> None:
+    done = call("runs", "--history", history, "--text", " ")
+    assert (done.status, done.out) == (2, "")
+    assert "--text is empty" in done.err
 
 
 def test_no_history_is_no_error_for_a_list_and_a_clear_one_for_a_run(call: Call, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from tests.support.hostile import COMMANDS, MARKUP
 from tests.support.screen_text import screen_text, see
 from tui_eval.display import one_line
 from tui_eval.store.reader import History
+from tui_eval.store.records import RunState
 from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.projections import run_filter
 from tui_eval.tui.widgets.line_table import LineTable
 
 Make = Callable[..., TuiEvalApp]
@@ -160,3 +163,56 @@ def test_the_history_of_a_loop_less_test_is_the_same(tmp_path: Path) -> None:
     runs = finished_history(tmp_path / "history.db", ["a", "b"])
     with History(tmp_path / "history.db") as history:
         assert [each.run.run_id for each in history.runs()] == [run.run_id for run in reversed(runs)]
+
+
+async def test_runs_are_found_by_what_their_tasks_gave(make_app: Make, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    for name, texts in (("first", ["Canberra"]), ("second", ["x" * 400 + " far away"])):
+        await write_run(path, run_record(name), texts=texts)
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "second")
+        await pilot.press("slash", *'text:"far away"', "enter")
+        shown = await see(pilot, "1 run ")
+        assert "second" in shown
+        assert "first" not in shown
+        await pilot.press("escape", "slash", *"!text:far", "enter")
+        shown = await see(pilot, "1 run ")
+        assert "first" in shown
+        await pilot.press("escape", "slash", *"text:nowhere", "enter")
+        await see(pilot, "No run matches.")
+        await pilot.press("escape", "slash", *"!^f.rst", "enter")
+        shown = await see(pilot, "1 run ")
+        assert "second" in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "wrong"),
+    [
+        ("", ""),
+        ("state:nope", "no state begins"),
+        ("since:never", "is no day"),
+        ("tag:", "needs a value"),
+        ("!since:today", "cannot be turned around"),
+    ],
+)
+def test_a_filter_says_what_is_wrong_with_it(typed: str, wrong: str) -> None:
+    found = run_filter.parse(typed, datetime(2026, 11, 29, tzinfo=UTC))
+    assert wrong in found.wrong
+    assert bool(found.wrong) is bool(wrong)
+    assert found.everything
+
+
+def test_a_filter_is_read_word_by_word() -> None:
+    text = 'support !smoke tag:nightly !tag:old !state:completed since:2d plan:bot text:a !text:"b c"'
+    found = run_filter.parse(text, datetime(2026, 11, 29, 12, tzinfo=UTC))
+    assert [(term.folded, term.excluded) for term in found.words.terms] == [
+        ("support", False),
+        ("smoke", True),
+        ("bot", False),
+    ]
+    assert (found.tag, found.without_tags) == ("nightly", {"old"})
+    assert RunState.COMPLETED not in found.states
+    assert RunState.RUNNING in found.states
+    assert found.since == datetime(2026, 11, 27, tzinfo=UTC).timestamp()
+    assert [(word.text, word.excluded) for word in found.texts] == [("a", False), ("b c", True)]

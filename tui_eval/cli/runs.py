@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -14,9 +15,15 @@ from tui_eval.cli.history import duration, local_time, opened, place_of, took
 from tui_eval.cli.options import history_option, json_option
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, painted, tell
 from tui_eval.display import readable_size
+from tui_eval.errors import UsageError
 
 if TYPE_CHECKING:
+    from tui_eval.store.reader import History
     from tui_eval.store.run_queries import RunOverview
+    from tui_eval.store.run_search import RunSearch
+
+_PAGE = 200
+_PATIENCE = 1.0  # seconds before one is told what takes so long
 
 STATES = (
     "planning",
@@ -41,6 +48,10 @@ STATES = (
 @click.option("--state", type=click.Choice(STATES), help="Only runs in this state.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only runs made since then.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only runs made before then.")
+@click.option(
+    "--text",
+    help='Only runs with a task that has all these words in its output, message or case; "a phrase", a pattern, !not.',
+)
 @click.option("--size", is_flag=True, help="Also how much of the history each one takes.")
 @history_option
 @json_option
@@ -51,6 +62,7 @@ def runs(
     state: str | None,
     since: datetime | None,
     until: datetime | None,
+    text: str | None,
     size: bool,
     history: Path | None,
     as_json: bool,
@@ -63,8 +75,10 @@ def runs(
     sizes: dict[str, int] = {}
     if place.exists() or place.is_symlink():
         with opened(history) as stored:
-            found = stored.runs(
-                limit=limit,
+            found = _found(
+                stored,
+                limit,
+                text,
                 name=name,
                 tag=tag,
                 state=RunState(state) if state else None,
@@ -78,7 +92,44 @@ def runs(
     elif found:
         _print(found, sizes)
     else:
-        tell(f"no runs in {place}" + (" match" if any((name, tag, state, since, until)) else " yet"))
+        tell(f"no runs in {place}" + (" match" if any((name, tag, state, since, until, text)) else " yet"))
+
+
+def _found(stored: History, limit: int, text: str | None, **wanted: Any) -> list[RunOverview]:
+    """The newest ``limit`` runs that are wanted, and where ``text`` is in what a task gave."""
+    if text is None:
+        return stored.runs(limit=limit, **wanted)
+    search = _search(stored, text)
+    found: list[RunOverview] = []
+    before: tuple[float, int] | None = None
+    while len(found) < limit and (page := stored.runs(limit=_PAGE, before=before, **wanted)):
+        found += [overview for overview in page if search.matches(stored, overview.run)]
+        before = (page[-1].run.created_at, page[-1].run.id)
+    return found[:limit]
+
+
+def _search(stored: History, text: str) -> RunSearch:
+    """A search for a text, with the index brought up to date first: the next one is quicker then."""
+    from tui_eval.store.run_search import RunSearch
+    from tui_eval.store.search_index import update
+    from tui_eval.text_query import words
+
+    wanted = words(text)
+    if not wanted:
+        raise UsageError("--text is empty: say which words to look for")
+    started = time.monotonic()
+    told = False
+
+    def progress(done: int, total: int) -> None:
+        nonlocal told
+        if not told and total > done and time.monotonic() - started > _PATIENCE:
+            told = True
+            tell(f"reading the outputs of {total - done:,} runs into the index; the next search is quick …")
+
+    update(stored, progress=progress)
+    search = RunSearch(wanted)
+    search.refresh(stored)
+    return search
 
 
 def overview_json(overview: RunOverview) -> dict[str, Any]:

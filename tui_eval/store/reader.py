@@ -267,6 +267,15 @@ class History:
                 return task_search.keys(self._connection, wanted, sought)
             return task_pages.keys(self._connection, wanted)
 
+    def task_texts(self, run: RunRecord | int, keys: Sequence[int] | None = None) -> Iterator[tuple[int, str]]:
+        """``(key, text)`` of each task of a run, or of those named: case, message, the whole output, what a filter looks
+        through. Read in pages while it is iterated."""
+        with explaining(self.path):
+            if keys is None:
+                yield from task_search.texts(self._connection, _key(run))
+            else:
+                yield from task_search.texts_of(self._connection, keys)
+
     def tasks_of(self, keys: Iterable[int]) -> dict[int, TaskRecord]:
         """Several tasks by key; one that is gone is left out."""
         rows = self._many(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{}})", keys)

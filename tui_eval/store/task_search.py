@@ -50,6 +50,26 @@ def keys(connection: sqlite3.Connection, wanted: task_pages.Wanted, sought: Soug
     return found
 
 
+def texts(connection: sqlite3.Connection, run: int) -> Iterator[tuple[int, str]]:
+    """``(key, all of its text)`` of every task of a run."""
+    for rows in _pages(connection, task_pages.Wanted(run, None, None, None)):
+        yield from _texts(connection, rows)
+
+
+def texts_of(connection: sqlite3.Connection, tasks: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """``(key, all of its text)`` of some tasks; one that is gone is left out."""
+    for start in range(0, len(tasks), _PAGE):
+        part = tasks[start : start + _PAGE]
+        sql = f"SELECT {_COLUMNS} FROM tasks WHERE id IN ({', '.join('?' * len(part))})"
+        yield from _texts(connection, connection.execute(sql, part).fetchall())
+
+
+def _texts(connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> Iterator[tuple[int, str]]:
+    full = dict(full_texts(connection, [row[0] for row in rows if is_cut(row[_OUTPUT])]))
+    for row in rows:
+        yield row[0], f"{shown_text(row)}\n{full[row[0]]}" if row[0] in full else shown_text(row)
+
+
 def full_texts(connection: sqlite3.Connection, tasks: Iterable[int]) -> Iterator[tuple[int, str]]:
     """``(task, text form of its whole output)``, for tasks that have one kept."""
     chosen = list(tasks)

@@ -10,7 +10,7 @@ KEYS = (
         "slash",
         "filter",
         "filter",
-        "Filter: words of the plan's name, tag:x state:x since:x until:x",
+        "Filter: words of name, id, tags, note; tag:x state:x since:x until:x text:x; ! turns one around",
         footer=True,
     ),
     Key("home.cycle", "f", "cycle", "live/all", "Cycle: all runs, live ones, ones that were interrupted"),

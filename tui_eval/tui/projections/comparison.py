@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tui_eval.analysis.changes import Change, Group
@@ -11,6 +11,7 @@ from tui_eval.display import duration, local_time
 from tui_eval.domain import Score
 from tui_eval.reports.comparison import RunComparison, Side
 from tui_eval.store.records import TaskRecord
+from tui_eval.text_query import TextQuery, Word, query, words
 from tui_eval.tui.projections.diff_parts import compared
 from tui_eval.tui.projections.json_layout import value_text
 from tui_eval.tui.projections.task_sections import score_line
@@ -96,25 +97,24 @@ def count_cells(found: RunComparison, only: Group | None, short: bool) -> tuple[
 class ChangeFilter:
     """Which differences are shown. ``wrong`` says what cannot be understood."""
 
-    text: str = ""
+    text: TextQuery = field(default_factory=TextQuery)
     group: Group | None = None
     wrong: str = ""
 
 
 def parse(text: str) -> ChangeFilter:
     """``refund is:worse``: words that case, request, message or output have, and at most one group."""
-    words: list[str] = []
+    rest: list[Word] = []
     group: Group | None = None
     wrong = ""
-    for word in text.split():
-        name, colon, value = word.partition(":")
-        if not colon or name != "is":
-            words.append(word)
-        elif value in list(Group):
-            group = Group(value)
+    for word in words(text, ("is",)):
+        if not word.field:
+            rest.append(word)
+        elif word.text in list(Group) and not word.excluded:
+            group = Group(word.text)
         else:
             wrong = f"is: one of {', '.join(Group)}"
-    return ChangeFilter(" ".join(words), group, wrong)
+    return ChangeFilter(query(rest), group, wrong)
 
 
 def filtered(changes: Sequence[Change], wanted: ChangeFilter) -> list[Change]:
@@ -122,16 +122,14 @@ def filtered(changes: Sequence[Change], wanted: ChangeFilter) -> list[Change]:
     kept = [change for change in changes if wanted.group in (None, change.group)]
     if not wanted.text:
         return kept
-    words = wanted.text.casefold().split()
-    return [change for change in kept if _matches(change, words)]
+    return [change for change in kept if wanted.text.matches(_text(change))]
 
 
-def _matches(change: Change, words: list[str]) -> bool:
+def _text(change: Change) -> str:
     texts = [change.request]
     for task in (change.before, change.after):
         texts += [task.case_id, task.message, task.output] if task is not None else []
-    text = "\n".join(texts).casefold()
-    return all(word in text for word in words)
+    return "\n".join(texts)
 
 
 @dataclass(frozen=True, slots=True)

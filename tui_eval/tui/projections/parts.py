@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval.text_query import TextQuery
 from tui_eval.tui.text import plural
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 
@@ -44,11 +45,6 @@ def part_row(part: Part, folder: Path) -> Row:
     )
 
 
-def matching(parts: Sequence[Part], words: Sequence[str], folder: Path) -> list[Part]:
-    """The parts that have every word in their name, kind, place or what they call."""
-    wanted = [word.casefold() for word in words]
-    return [
-        part
-        for part in parts
-        if all(word in f"{part.name} {part.kind} {where(part, folder)} {part.calls}".casefold() for word in wanted)
-    ]
+def matching(parts: Sequence[Part], wanted: TextQuery, folder: Path) -> list[Part]:
+    """The parts whose name, kind, place and what they call match."""
+    return [part for part in parts if wanted.matches(f"{part.name}\n{part.kind}\n{where(part, folder)}\n{part.calls}")]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault
+from tui_eval.text_query import TextQuery
 from tui_eval.tui.plan_reading import CheckedPlan, RequestPreview
 from tui_eval.tui.projections.runs import STATE_LOOKS, state_cell, when
 from tui_eval.tui.text import plural
@@ -112,10 +113,9 @@ _SORTS: dict[str, Callable[[PlanItem], Any]] = {
 }
 
 
-def matches(found: Found, words: Sequence[str], folder: Path) -> bool:
-    """Whether every word is in the name or the path, in any case."""
-    text = f"{found.name} {relative(found.path, folder)} {found.kind}".casefold()
-    return all(word.casefold() in text for word in words)
+def matches(found: Found, wanted: TextQuery, folder: Path) -> bool:
+    """Whether the name, the path and the kind match."""
+    return wanted.matches(f"{found.name}\n{relative(found.path, folder)}\n{found.kind}")
 
 
 def request_row(request: RequestPreview) -> Row:

@@ -14,12 +14,11 @@ def parse(text: str) -> tuple[TextQuery, tuple[Outcome, ...], str]:
     wanted: dict[Outcome, None] = {}
     unwanted: set[Outcome] = set()
     wrong: list[str] = []
-    for word in words(text):
-        field, colon, value = word.text.partition(":")
-        if word.quoted or not colon or field not in _FIELDS:
+    for word in words(text, _FIELDS):
+        if not word.field:
             rest.append(word)
             continue
-        for name in value.split(","):
+        for name in word.text.split(","):
             found = [outcome for outcome in Outcome if name and outcome.value.startswith(name.lower())]
             if not found:
                 wrong.append(f"no outcome begins with {name!r} ({', '.join(outcome.value for outcome in Outcome)})")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
+from tui_eval import text_query
+from tui_eval.text_query import TextQuery
 from tui_eval.tui.polling import in_front
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import line, plural
@@ -45,7 +47,7 @@ class BrowseScreen(BaseScreen):
     def __init__(self) -> None:
         super().__init__()
         self.chosen_detail = ""
-        self.words: tuple[str, ...] = ()
+        self.sought = TextQuery()
         self._stale = False
 
     def table(self, name: str) -> LineTable:
@@ -178,7 +180,7 @@ class BrowseScreen(BaseScreen):
 
     @on(FilterBar.Changed)
     def _filter_changed(self, event: FilterBar.Changed) -> None:
-        self.words = tuple(event.text.split())
+        self.sought = text_query.parse(event.text)
         self.show_files()
 
     @on(FilterBar.Left)

@@ -177,11 +177,11 @@ class DatasetsScreen(BrowseScreen):
 
     def draw_files(self) -> None:
         table, folder = self.files, self.tui.workspace
-        chosen = [each for each in self._found if matches(each, self.words, folder)]
+        chosen = [each for each in self._found if matches(each, self.sought, folder)]
         items = rows.ordered(map(self._item, chosen), table.sort_column, table.descending)
         if self._busy:
             table.set_empty("Looking through the workspace…")
-        elif self.words:
+        elif self.sought:
             table.set_empty("No dataset matches.\nChange the filter with /, or clear it with esc.")
         else:
             kinds = "JSON lines, JSON, CSV, TSV, YAML, Parquet"

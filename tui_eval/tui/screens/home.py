@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +19,7 @@ from tui_eval.tui.projections import run_filter, run_texts
 from tui_eval.tui.projections.run_filter import RunFilter
 from tui_eval.tui.projections.run_list import RunList
 from tui_eval.tui.projections.runs import NARROW, WIDE, ordered, run_row
+from tui_eval.tui.runs_reading import FIRST_PAGE, NEXT_PAGE, Found, RunsReading, update_index
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import content
 from tui_eval.tui.widgets.cells import Row
@@ -31,29 +31,16 @@ if TYPE_CHECKING:
     from tui_eval.store.reader import History
     from tui_eval.store.run_queries import RunOverview
 
-FIRST_PAGE = 200
-"""Runs that are read when the screen opens and whenever something changes; older ones come as one goes there."""
-NEXT_PAGE = 1000
 _CYCLE = ("", "state:live", "state:interrupted")
 _WIDE_FROM = 150  # cells: from here on the counts have words beside their glyphs
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the history answered: the newest runs of the filter, the live ones wherever they are, and whether there
-    is any run at all."""
-
-    newest: list[RunOverview]
-    live: list[RunOverview]
-    any_run: bool
 
 
 class RunsRead(Message):
     """The runs of the history were read."""
 
-    def __init__(self, wanted: RunFilter, found: Found) -> None:
+    def __init__(self, reading: RunsReading, found: Found) -> None:
         super().__init__()
-        self.wanted = wanted
+        self.reading = reading
         self.found = found
 
 
@@ -81,24 +68,25 @@ class HomeScreen(BaseScreen):
         "home.demo",
     )
     HELP = (
-        "Every run of the history, live ones on top. Filter by words of the plan's name and by tag:x, "
-        "state:x (live, failed, …), since:2026-11-01, until:yesterday."
+        "Every run of the history, live ones on top. Filter by words or patterns of the plan's name, run id, tags and "
+        "note, and by tag:x, state:x (live, failed, …), since:2026-11-01, until:yesterday, text:word for what tasks "
+        'gave (text:"two words"). ! before any of these turns it around.'
     )
 
     def __init__(self) -> None:
         super().__init__()
         self._runs = RunList(FIRST_PAGE)
-        self._filter = RunFilter()
+        self._reading = RunsReading(RunFilter())
         self._wide = False
         self._reading_more = False
-        self._watch: Watch[tuple[RunFilter, Found]] | None = None
+        self._watch: Watch[tuple[RunsReading, Found]] | None = None
         self._busy = ""
         self._details = ""
         self._first = True
         self._now = datetime.now().astimezone()
 
     def body(self) -> Iterable[Widget]:
-        yield FilterBar("words of the plan's name, tag:x state:failed since:7d until:yesterday")
+        yield FilterBar("words of name, id, note; !without, tag:x state:failed since:7d text:output")
         yield LineTable(NARROW, id="runs", empty="Reading the history…")
         yield Static(content(run_texts.first_steps(str(self.tui.workspace))), id="first", markup=False)
         yield Static("", id="details", markup=False)
@@ -117,16 +105,20 @@ class HomeScreen(BaseScreen):
         self._watch = self.watch_history(self._question, lambda answer: RunsRead(*answer), every=2.0)
         self.set_interval(1.0, self._clock)
 
+    def on_unmount(self) -> None:
+        self._reading.give_up()
+
     # -- reading --
 
-    def _question(self, history: History) -> tuple[RunFilter, Found]:
-        wanted = self._filter
-        return wanted, read_runs(history, wanted)
+    def _question(self, history: History) -> tuple[RunsReading, Found]:
+        reading = self._reading
+        return reading, reading.newest(history)
 
     @on(RunsRead)
     def _runs_read(self, event: RunsRead) -> None:
-        if event.wanted != self._filter:
+        if event.reading is not self._reading:
             return
+        live_before = self._runs.live_count()
         changed = self._runs.newest_read(event.found.newest, event.found.live)
         if self.has_class("-first-run") == event.found.any_run:
             self.set_class(not event.found.any_run, "-first-run")
@@ -136,9 +128,19 @@ class HomeScreen(BaseScreen):
         if changed or self._first:
             self._first = False
             self._show()
+        if self._runs.live_count() < live_before:
+            self._update_index()  # a run has ended: it is found by its texts soon
+
+    @work(group="index", exclusive=True, exit_on_error=False)
+    async def _update_index(self) -> None:
+        await update_index(self.tui.history.path)
+        if self._reading.wanted.texts:
+            self.ask_again()
 
     def _clock(self) -> None:
-        """The durations of live runs move on; without any, nothing is drawn."""
+        """The durations of live runs move on; without any, nothing is drawn. A search of texts says how far it is."""
+        if self._first and self._reading.looked_at and in_front(self):
+            self.query_one(FilterBar).tell(f"looked through {self._reading.looked_at:,} runs…")
         source = self.query_one(LineTable).source
         if in_front(self) and isinstance(source, BuiltSource) and self._runs.any_live():
             self._now = datetime.now().astimezone()
@@ -149,7 +151,7 @@ class HomeScreen(BaseScreen):
         table = self.query_one(LineTable)
         self._now = datetime.now().astimezone()
         overviews = ordered(self._runs.known.values(), table.sort_column, table.descending)
-        if self._filter.everything:
+        if self._reading.wanted.everything:
             table.set_empty("No runs yet.\nPress L to compose one, F for the demo.")
         else:
             table.set_empty("No run matches.\nChange the filter with /, or clear it with esc.")
@@ -167,7 +169,7 @@ class HomeScreen(BaseScreen):
         marked = f"{len(table.marks)} marked" if table.marks else ""
         status = ", ".join(part for part in (self._busy, marked, f"{live} live" if live else "", count) if part)
         self.show_place(status)
-        self.query_one(FilterBar).tell(self._filter.wrong or count, wrong=bool(self._filter.wrong))
+        self.query_one(FilterBar).tell(self._reading.wanted.wrong or count, wrong=bool(self._reading.wanted.wrong))
 
     @work(group="more", exclusive=True)
     async def _read_more(self, everything: bool = False) -> None:
@@ -177,9 +179,9 @@ class HomeScreen(BaseScreen):
         self._reading_more = True
         try:
             while not self._runs.complete and self._runs.last is not None:
-                wanted, before = self._filter, self._runs.last
-                page = await self.tui.history.read(partial(_older, wanted=wanted, before=before))
-                if wanted != self._filter:
+                reading, before = self._reading, self._runs.last
+                page = await self.tui.history.read(partial(reading.older, before=before))
+                if reading is not self._reading:
                     return
                 self._runs.older_read(page, NEXT_PAGE)
                 if not everything:
@@ -242,11 +244,15 @@ class HomeScreen(BaseScreen):
 
     @on(FilterBar.Changed)
     def _filter_changed(self, event: FilterBar.Changed) -> None:
-        self._filter = run_filter.parse(event.text, datetime.now().astimezone())
+        self._reading.give_up()
+        self._reading = RunsReading(run_filter.parse(event.text, datetime.now().astimezone()))
         self._runs.clear()
         self._first = True
         self.query_one(LineTable).set_empty("Reading the history…")
+        self.query_one(LineTable).show([])
         self.ask_again()
+        if self._reading.wanted.texts:
+            self._update_index()
 
     @on(FilterBar.Left)
     def _filter_left(self) -> None:
@@ -307,38 +313,3 @@ class HomeScreen(BaseScreen):
 
         await start_demo(self.tui)
         self.ask_again()
-
-
-def read_runs(history: History, wanted: RunFilter) -> Found:
-    """The newest page of the filter, and every live run of it however old."""
-    from tui_eval.store.records import RunState
-
-    newest = _some(history, wanted, FIRST_PAGE, None)
-    live = [each for each in newest if each.state.live]
-    if len(newest) >= FIRST_PAGE:
-        states = [state for state in wanted.states or RunState if state.live]
-        live = _some(history, RunFilter(wanted.name, wanted.tag, tuple(states), wanted.since, wanted.until), 50, None)
-    any_run = bool(newest) or bool(history.runs(limit=1))
-    return Found(newest, live, any_run)
-
-
-def _older(history: History, wanted: RunFilter, before: tuple[float, int]) -> list[RunOverview]:
-    return _some(history, wanted, NEXT_PAGE, before)
-
-
-def _some(history: History, wanted: RunFilter, limit: int, before: tuple[float, int] | None) -> list[RunOverview]:
-    """A page of runs in one of the wanted states, newest first."""
-    found: list[RunOverview] = []
-    for state in wanted.states or (None,):
-        found += history.runs(
-            limit=limit,
-            before=before,
-            name=wanted.name,
-            tag=wanted.tag,
-            state=state,
-            since=wanted.since,
-            until=wanted.until,
-        )
-    if len(wanted.states) > 1:
-        found.sort(key=lambda each: (each.run.created_at, each.run.id), reverse=True)
-    return found[:limit]

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui_eval import text_query
 from tui_eval.tui import keys
 from tui_eval.tui.launch_draft import draft_of_file
 from tui_eval.tui.projections.launch import BUILD, PLANS, last_runs, plan_rows, relative
@@ -106,10 +107,10 @@ class LaunchScreen(BaseScreen):
         workspace = self._listed.workspace
         folder = self.tui.workspace
         plans = [] if workspace is None else workspace.of_kind("plan")
-        words = self._listed.text.casefold().split()
-        shown = [each for each in plans if _matches(f"{each.name} {relative(each.path, folder)}", words)]
+        wanted = text_query.parse(self._listed.text)
+        shown = [each for each in plans if wanted.matches(f"{each.name}\n{relative(each.path, folder)}")]
         rows = plan_rows(shown, self._last, folder, datetime.now().astimezone())
-        self.query_one(LineTable).show(rows if not words else rows[1:])
+        self.query_one(LineTable).show(rows if not wanted else rows[1:])
         if workspace is None:
             return
         count = plural(len(shown), "plan")
@@ -162,8 +163,3 @@ class LaunchScreen(BaseScreen):
 
     def give_back(self) -> bool:
         return self.query_one(FilterBar).close()
-
-
-def _matches(text: str, words: list[str]) -> bool:
-    text = text.casefold()
-    return all(word in text for word in words)

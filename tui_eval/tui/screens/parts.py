@@ -86,8 +86,8 @@ class PartsScreen(BrowseScreen):
         if self._found is None:
             return
         folder = self.tui.workspace
-        shown = matching(self._found.parts, self.words, folder)
-        if self.words:
+        shown = matching(self._found.parts, self.sought, folder)
+        if self.sought:
             self.files.set_empty(f"No {self.OF} matches.\nChange the filter with /, or clear it with esc.")
         else:
             self.files.set_empty(

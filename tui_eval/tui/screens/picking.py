@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tui_eval import text_query
 from tui_eval.tui import keys
 from tui_eval.tui.text import content
 from tui_eval.tui.widgets.bars import KeyBar
@@ -75,10 +76,8 @@ class Pick(ModalScreen[Hashable | None]):
         self._show("")
 
     def _show(self, text: str) -> None:
-        words = text.casefold().split()
-        self.query_one(LineTable).show(
-            [each.row for each in self._offers if all(word in each.words.casefold() for word in words)]
-        )
+        wanted = text_query.parse(text)
+        self.query_one(LineTable).show([each.row for each in self._offers if wanted.matches(each.words)])
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

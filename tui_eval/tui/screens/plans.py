@@ -167,11 +167,11 @@ class PlansScreen(BrowseScreen):
     def draw_files(self) -> None:
         table = self.table("plans")
         folder = self.tui.workspace
-        chosen = [each for each in self._found if rows.matches(each, self.words, folder)]
+        chosen = [each for each in self._found if rows.matches(each, self.sought, folder)]
         items = rows.ordered(map(self._item, chosen), table.sort_column, table.descending, folder)
         if self._busy == "looking":
             table.set_empty("Looking through the workspace…")
-        elif self.words:
+        elif self.sought:
             table.set_empty("No plan matches.\nChange the filter with /, or clear it with esc.")
         else:
             table.set_empty(f"No plans in {folder}.\nPress n to make one from a sample; the workspace is set with ,")
