@@ -71,7 +71,7 @@ def test_it_can_be_called_from_a_plain_program(tmp_path: Path) -> None:
 
 
 def test_parameters_and_defaults_are_those_of_the_reference() -> None:
-    found = {name: one.default for name, one in inspect.signature(async_execute_evalset_spec).parameters.items()}
+    found = {name: one.default for name, one in inspect.signature(execute_evalset_spec).parameters.items()}
     assert found["execution_target"] == "cloud"
     assert (found["run_limit"], found["request_timeout_seconds"], found["credits_limit"]) == (1, 180.0, 100.0)
     assert (found["environment_name"], found["agent_name"]) == ("ai-agents-env", "default")

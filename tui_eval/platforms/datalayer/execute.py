@@ -8,13 +8,14 @@ and a local run without a client needs neither an account nor the network.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tui_eval.engine.data import TaskDescription, TaskResult
-from tui_eval.engine.execution import Listener, execute_job
+from tui_eval.engine.execution import Ended, Listener, execute_job
 from tui_eval.errors import SpecError, UsageError
 from tui_eval.jobs import Job, new_run_id
 from tui_eval.platforms.datalayer.client import KEY, Evals, view_url
@@ -130,27 +131,7 @@ async def async_execute_evalset_spec(
     place = history_path(Path(history) if history is not None else None, os.environ)
     job = Job("launch", str(place), new_run_id(), plan=plan, folder=os.getcwd())
     ended = await execute_job(job, listener=_Telling(say), environment=environment)
-    found = reported(place, ended.run.id)
-    result: dict[str, Any] = {
-        "evalset_id": found.evalset_id,
-        "evalset_name": found.evalset_name or evalset.spec.name,
-        "experiment_ids": found.experiment_ids,
-        "run_ids": found.run_ids,
-        "view_url": found.view_url,
-        "history_run_id": ended.run.run_id,
-        "status": ended.run.state.value,
-        "outcomes": {request.name: _outcomes(request) for request in ended.requests},
-    }
-    if found.view_url:
-        say(f"View the result on {found.view_url}")
-    if found.left:
-        say(f"Not everything is reported: {found.left}; go on with: tui-eval datalayer sync {ended.run.run_id}")
-    if create_report:
-        report = await asyncio.to_thread(write_report, place, ended.run.run_id, Path(report_folder or os.getcwd()))
-        result["report_markdown_path"] = str(report.markdown_path)
-        result["report_csv_path"] = str(report.csv_path)
-        say(f"Wrote {report.markdown_path} and {report.csv_path}")
-    return result
+    return await _concluded(place, ended, evalset, say, Path(report_folder or os.getcwd()) if create_report else None)
 
 
 def execute_evalset_spec(client: Any, **options: Any) -> dict[str, Any]:
@@ -160,6 +141,10 @@ def execute_evalset_spec(client: Any, **options: Any) -> dict[str, Any]:
     except RuntimeError:
         return asyncio.run(async_execute_evalset_spec(client, **options))
     raise UsageError("execute_evalset_spec blocks and there is a running event loop: await async_execute_evalset_spec")
+
+
+# Editors and programs that look see the parameters themselves.
+execute_evalset_spec.__signature__ = inspect.signature(async_execute_evalset_spec)  # type: ignore[attr-defined]
 
 
 # -- parts --
@@ -178,6 +163,33 @@ def _planned(spec: Mapping[str, Any], choices: Choices, *, has_key: bool) -> tup
         return evalset, plan_of(evalset, choices)
     except (SpecError, UsageError) as error:
         raise EvalsetRefused(str(error)) from error
+
+
+async def _concluded(
+    history: Path, ended: Ended, evalset: Evalset, say: Callable[[str], None], folder: Path | None
+) -> dict[str, Any]:
+    """What is returned of a run; with a ``folder`` its report is written there."""
+    found = reported(history, ended.run.id)
+    result: dict[str, Any] = {
+        "evalset_id": found.evalset_id,
+        "evalset_name": found.evalset_name or evalset.spec.name,
+        "experiment_ids": found.experiment_ids,
+        "run_ids": found.run_ids,
+        "view_url": found.view_url,
+        "history_run_id": ended.run.run_id,
+        "status": ended.run.state.value,
+        "outcomes": {request.name: _outcomes(request) for request in ended.requests},
+    }
+    if found.view_url:
+        say(f"View the result on {found.view_url}")
+    if found.left:
+        say(f"Not everything is reported: {found.left}; go on with: tui-eval datalayer sync {ended.run.run_id}")
+    if folder is not None:
+        report = await asyncio.to_thread(write_report, history, ended.run.run_id, folder)
+        result["report_markdown_path"] = str(report.markdown_path)
+        result["report_csv_path"] = str(report.csv_path)
+        say(f"Wrote {report.markdown_path} and {report.csv_path}")
+    return result
 
 
 async def _only_created(
