@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tui_eval.engine.data import TaskDescription, TaskResult
-from tui_eval.engine.execution import Ended, Listener, execute_job
+from tui_eval.engine.execution import Ended, Listener
 from tui_eval.errors import UsageError
 from tui_eval.jobs import Job, new_run_id
+from tui_eval.runner import execution_of
 from tui_eval.spec.model import Plan
 from tui_eval.store.place import history_path
 from tui_eval.store.records import Counters, RequestRecord, RequestState, RunRecord, RunState
@@ -119,7 +120,7 @@ async def async_launch(
         tags=tuple(tags),
     )
     listener = _Callbacks(on_progress, on_request_finished)
-    ended = await execute_job(job, listener=listener)
+    ended = await execution_of(job)(job, listener=listener)
     listener.run_ended(ended)
     return _result(ended, place)
 

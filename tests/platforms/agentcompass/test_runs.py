@@ -8,9 +8,10 @@ import signal
 from pathlib import Path
 
 from tests.platforms.agentcompass.conftest import Compass
+from tests.support.product import Product
 
 
-def bridge_pid(compass: Compass, run_id: str) -> int:
+def bridge_pid(compass: Product, run_id: str) -> int:
     """The process of AgentCompass that a run has, found by the file that it was given."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
