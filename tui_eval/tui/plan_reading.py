@@ -94,9 +94,12 @@ class PlanShelf:
 
 def check_file(path: Path, environment: Mapping[str, str]) -> CheckedPlan:
     """Load a plan and say everything about it. Raises nothing of ours: faults are part of the answer."""
+    from tui_eval.platforms.agentcompass.recognising import is_orchestration_file
     from tui_eval.spec.loading import load_plan
 
     stamp = stamp_of(path)
+    if is_orchestration_file(path):
+        return _check_orchestration(path, environment, stamp)
     try:
         loaded = load_plan(path, environment=environment)
     except SpecError as error:
@@ -108,6 +111,19 @@ def check_file(path: Path, environment: Mapping[str, str]) -> CheckedPlan:
             return CheckedPlan(path, stamp, faults, warnings, tuple(_as_typed(path)))
         return CheckedPlan(path, stamp, faults, warnings, tuple(_previews(loaded, path)), loaded.plan.task_concurrency)
     return CheckedPlan(path, stamp, (), loaded.warnings, tuple(_previews(loaded, path)), loaded.plan.task_concurrency)
+
+
+def _check_orchestration(path: Path, environment: Mapping[str, str], stamp: Stamp | None) -> CheckedPlan:
+    """The same for a file of AgentCompass, which executes it itself."""
+    from tui_eval.platforms.agentcompass.loading import load_orchestration
+
+    previews = tuple(_as_typed(path))
+    try:
+        loaded = load_orchestration(path, environment=environment, folder=path.absolute().parent)
+    except SpecError as error:
+        faults = tuple(fault for fault in error.faults if not fault.warning)
+        return CheckedPlan(path, stamp, faults, tuple(fault for fault in error.faults if fault.warning), previews)
+    return CheckedPlan(path, stamp, (), loaded.warnings, previews, loaded.task_concurrency)
 
 
 def _previews(loaded: LoadedPlan, path: Path) -> Iterator[RequestPreview]:
