@@ -8,9 +8,11 @@ and ``message`` of its inputs, else the inputs as JSON (in ASCII, as the referen
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -132,7 +134,8 @@ class Evalset:
     def compat_gates(self) -> tuple[float, ...]:
         """The same as the reference has them: only ``min_pass_rate``, only among the report evaluators."""
         refs = [ref for ref in self.spec.report_evaluators if normal_name(ref.name) == REPORT_EVALUATOR]
-        return tuple(_rate(ref.arguments.get("min_pass_rate")) or DEFAULT_THRESHOLD for ref in refs)
+        rates = (_rate(ref.arguments.get("min_pass_rate")) for ref in refs)
+        return tuple(DEFAULT_THRESHOLD if rate is None else rate for rate in rates)
 
 
 def normal_name(name: str) -> str:
@@ -150,23 +153,46 @@ def threshold_of(ref: EvaluatorRef) -> float:
 
 
 def load_evalset(source: Path | str | Mapping[str, Any], *, require_cases: bool = False) -> Evalset:
-    """The evalset in a file (``.json``; ``.yaml`` too), or in data. Raises SpecError with every fault at once."""
-    findings = Findings()
+    """The evalset in a file (``.json``; ``.yaml`` too), or in data. Raises SpecError with every fault at once.
+
+    A file that has not changed is read once; what is returned is not to be changed.
+    """
     if isinstance(source, Mapping):
-        path, name = None, ""
-        try:
-            root: Node | None = node_of(source, Place())
-        except ValueError as error:
-            raise SpecError([Fault(str(error), hint="an evalset is made of JSON values")]) from None
+        evalset = _of_data(source)
     else:
-        path, name = Path(source), str(source)
-        root, faults = compose(read_text(path, name), name)
-        findings.extend(faults)
+        try:
+            found = os.stat(source)
+        except (OSError, ValueError):  # told when it is read
+            found = None
+        stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) if found is not None else None
+        evalset = _of_file(str(source), os.getcwd(), stamp)
+    if require_cases and not evalset.cases:
+        name = str(evalset.path) if evalset.path is not None else ""
+        raise SpecError([Fault("the evalset has no cases: there is nothing to run", name, path="cases")])
+    return evalset
+
+
+@lru_cache(maxsize=2)
+def _of_file(name: str, folder: str, stamp: tuple[int, ...] | None) -> Evalset:
+    root, faults = compose(read_text(Path(name), name), name)
+    findings = Findings()
+    findings.extend(faults)
+    return _read(root, findings, Path(name))
+
+
+def _of_data(data: Mapping[str, Any]) -> Evalset:
+    try:
+        root = node_of(data, Place())
+    except ValueError as error:
+        raise SpecError([Fault(str(error), hint="an evalset is made of JSON values")]) from None
+    return _read(root, Findings(), None)
+
+
+def _read(root: Node | None, findings: Findings, path: Path | None) -> Evalset:
+    name = str(path) if path is not None else ""
     spec = validated(EvalsetSpec, root, findings, what="an evalset") if root is not None else None
     if root is not None and spec is not None:
         _look_closer(root, spec, findings)
-        if require_cases and not spec.cases:
-            findings.add(root.keys.get("cases", root.place), "the evalset has no cases: there is nothing to run")
     if findings.has_faults or root is None or spec is None:
         raise SpecError(findings.faults(name))
     data = root.data()

@@ -191,3 +191,16 @@ def test_evalsets_are_found_in_a_workspace(tmp_path: Path) -> None:
     written(tmp_path, evalset(), "a.evalset.json")
     written(tmp_path, evalset(), "b.evalset.yaml")
     assert [found.kind for found in scan(tmp_path).found] == ["evalset", "evalset"]
+
+
+def test_an_evalset_that_was_changed_is_read_again(tmp_path: Path) -> None:
+    path = written(tmp_path, evalset(name="first"))
+    assert load_evalset(path).spec.name == "first"
+    written(tmp_path, evalset(name="second one"))
+    assert load_evalset(path).spec.name == "second one"
+
+
+def test_a_gate_of_zero_is_a_gate() -> None:
+    gate = {"name": "pass-rate-threshold", "arguments": {"min_pass_rate": 0}}
+    found = load_evalset(evalset(report_evaluators=[gate]))
+    assert (found.gates, found.compat_gates) == ((0.0,), (0.0,))

@@ -8,6 +8,7 @@ and a local run without a client needs neither an account nor the network.
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ def load_evalset_spec(
     evalset = load_evalset(Path(path), require_cases=require_cases)
     if expected_kind is not None and evalset.spec.kind != expected_kind:
         raise EvalsetRefused(f"{os.fspath(path)}: its kind is {evalset.spec.kind}, expected {expected_kind}")
-    return evalset.raw
+    return copy.deepcopy(evalset.raw)
 
 
 async def async_execute_evalset_spec(
