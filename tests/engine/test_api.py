@@ -41,9 +41,7 @@ def test_a_launch_is_kept_in_the_history(tmp_path: Path) -> None:
 def test_callbacks_hear_every_task_and_every_request(tmp_path: Path) -> None:
     events: list[tui_eval.ProgressEvent] = []
     finished: list[tui_eval.RequestOutcome] = []
-    tui_eval.launch(
-        plan(), history=tmp_path / "h.db", on_progress=events.append, on_request_finished=finished.append
-    )
+    tui_eval.launch(plan(), history=tmp_path / "h.db", on_progress=events.append, on_request_finished=finished.append)
     assert [event.event for event in events if event.event != "task_finished"] == [
         "run_started",
         "request_started",
@@ -67,7 +65,9 @@ async def test_the_blocking_form_says_what_to_do_inside_a_loop(tmp_path: Path) -
 
 def test_faults_of_a_plan_are_raised_together_and_nothing_is_kept(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
-        tui_eval.launch(plan(solution={"type": "command", "argv": ["echo"], "stdn": "x"}, tagz=[]), history=tmp_path / "h.db")
+        tui_eval.launch(
+            plan(solution={"type": "command", "argv": ["echo"], "stdn": "x"}, tagz=[]), history=tmp_path / "h.db"
+        )
     assert len(caught.value.faults) >= 2
     assert not (tmp_path / "h.db").exists()
 
