@@ -14,7 +14,7 @@ from tests.support.product import Agent, Product
 PLAN = """
 version: 1
 name: soak
-task_concurrency: 64
+task_concurrency: 96
 requests:
   - name: one
     dataset: {path: cases.jsonl}
@@ -24,7 +24,7 @@ requests:
       body: {question: "{{ question }}", fault: "{{ fault }}", fault_times: "{{ times }}"}
       output_extractor: output
     evaluators: [{id: exact, variable_mapping: {expected_output: dataset.answer}}]
-    execution: {max_retries: 1, retry_min_delay_seconds: 0.05, attempt_timeout_seconds: 2}
+    execution: {max_retries: 1, retry_min_delay_seconds: 0.05, attempt_timeout_seconds: 8}
 """
 FAULTS = {0: "429", 10: "500", 20: "drop", 30: "hang", 40: "garbage"}
 """Two in a hundred of each, by the case's number modulo 50."""
