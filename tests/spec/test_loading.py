@@ -438,7 +438,7 @@ def test_files_of_the_neighbours_are_called_by_their_name(cases: Path, tmp_path:
     assert "this looks like a Datalayer evalset" in messages(evalset)
     assert "this looks like a saved solution" in messages({"type": "http", "url": "http://h/"})
     (fault,) = faults_of(compass)
-    assert "not supported yet" in fault.message
+    assert "takes it as it is" in fault.hint
 
 
 @pytest.mark.parametrize("document", [[], [1], "text", 5, {}, {"version": 1}, {"version": 1, "name": "x", "requests": {}},

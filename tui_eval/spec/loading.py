@@ -203,7 +203,7 @@ class _Loader:
             return False
         else:
             return True
-        self.findings.add(root.place, f"this looks like {what}, which cannot be run as a plan: it is not supported yet")
+        self.findings.add(root.place, f"this looks like {what}, not a plan", "`tui-eval run FILE` takes it as it is")
         return False
 
     def _head(self, root: Node) -> PlanHead | None:

@@ -24,9 +24,11 @@ from tui_eval.platforms.agentcompass import starting
 from tui_eval.platforms.agentcompass.catalog import KNOWN_VERSION
 from tui_eval.platforms.agentcompass.interpreter import Interpreter, find_interpreter
 from tui_eval.platforms.agentcompass.loading import LoadedOrchestration
+from tui_eval.platforms.agentcompass.paths import run_folder
 from tui_eval.platforms.agentcompass.preparing import prepared_data, write_prepared
 from tui_eval.platforms.agentcompass.process import BridgeProcess
 from tui_eval.platforms.agentcompass.recording import Recording, RequestTrack
+from tui_eval.platforms.agentcompass.resuming import plan_resume, run_folders
 from tui_eval.platforms.agentcompass.starting import Work
 from tui_eval.store.liveness import this_runner
 from tui_eval.store.place import log_path
@@ -110,7 +112,7 @@ async def _resume(job: Job, environment: Mapping[str, str], trouble: Callable[[s
         await writer.requeue(run.id)
         await _take_in(run, loaded, history, writer)
         requests = history.requests(run)
-        work = await starting.plan_resume(run, loaded, options, history, requests)
+        work = await plan_resume(run, loaded, options, history, requests)
         if not work.changes:
             state = (
                 RunState.COMPLETED
@@ -130,7 +132,7 @@ async def _take_in(run: RunRecord, loaded: LoadedOrchestration, history: History
     for track in tracks:
         recording.know(track)
         request = composed.get(track.record.name)
-        for folder in starting.run_folders(loaded, request, run.run_id) if request is not None else ():
+        for folder in run_folders(loaded, request, run.run_id) if request is not None else ():
             track.folder = folder
             await recording.reconcile(track)
     await writer.flush()
@@ -201,8 +203,6 @@ class CompassExecution:
         change = self._work.changes.get(track.record.name)
         request = next((one for one in self._work.loaded.requests if one.name == track.record.name), None)
         if change is not None and request is not None:
-            from tui_eval.platforms.agentcompass.paths import run_folder
-
             track.folder = run_folder(self._work.loaded.results_dir, request.run_name, request.name, change.run_id)
 
     async def _bridge(self) -> None:

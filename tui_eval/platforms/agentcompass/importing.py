@@ -251,7 +251,8 @@ def _run_of(group: list[_Folder]) -> RunRecord:
         name=" + ".join(name for name, _ in _named(group))[:200],
         state=RunState.PLANNING,
         plan=plan,
-        folder=str(first.path.parent),
+        # Where AgentCompass was started is not written; by default its results lie in `results` there.
+        folder=str(_results_dir(first).parent),
         program=__version__,
         created_at=started,
         started_at=started,
