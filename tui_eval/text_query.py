@@ -83,7 +83,7 @@ def words(text: str, fields: Collection[str] = ()) -> list[Word]:
     found = []
     for mark, prefix, quoted, plain in _WORD.findall(text):
         excluded = len(mark) % 2 == 1
-        field, colon, value = (prefix + quoted if not plain else plain).partition(":")
+        field, colon, value = (plain if plain else prefix + quoted).partition(":")
         if colon and field in fields and (plain or prefix):
             found.append(Word(value, excluded, not plain, field))
         elif plain or quoted:
