@@ -61,6 +61,7 @@ async def test_every_section_is_reached_and_left_by_its_key(make_app: Make, tmp_
                 "evaluators": "f6",
                 "launch": "f7",
                 "settings": "f8",
+                "agentloop": "B",
             }[name]
         )
         await pilot.pause(0.2)

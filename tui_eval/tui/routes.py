@@ -29,6 +29,7 @@ ROUTES = {
     "solutions": Route(f"{_HERE}.solutions:SolutionsScreen", "Solutions", section=True),
     "evaluators": Route(f"{_HERE}.evaluators:EvaluatorsScreen", "Evaluators", section=True),
     "launch": Route(f"{_HERE}.launch:LaunchScreen", "Launch", section=True),
+    "agentloop": Route(f"{_HERE}.agentloop:AgentLoopScreen", "AgentLoop", section=True),
     "settings": Route(f"{_HERE}.settings:SettingsScreen", "Settings", section=True),
     "run": Route(f"{_HERE}.run:RunScreen", "Run"),  # run_id
     "task": Route(f"{_HERE}.task:TaskScreen", "Task"),  # run_id, task_id, task_ids (to page through)

@@ -21,6 +21,7 @@ from tui_eval.tui.projections.requests import Pace, pace
 from tui_eval.tui.projections.tasks import Group, group_rows
 
 if TYPE_CHECKING:
+    from tui_eval.store.platform_records import PlatformRecord, ReportCounts
     from tui_eval.store.reader import History, Sought
 
 T = TypeVar("T")
@@ -71,6 +72,7 @@ class RunView:
     log: tuple[LogLine, ...]
     failures: tuple[Group, ...]
     paces: Mapping[int, Pace]
+    platforms: tuple[tuple[PlatformRecord, ReportCounts], ...] = ()
 
     @property
     def request_names(self) -> dict[int, str]:
@@ -87,6 +89,7 @@ class RunReading:
         self._last_state: RunState | None = None
         self._failures = Sparing(lambda history: tuple(group_rows(history.failures(self._key))))
         self._paces = Sparing(self._read_paces)
+        self._platforms = Sparing(self._read_platforms)
 
     def __call__(self, history: History) -> RunView:
         from tui_eval.store.liveness import state_now
@@ -113,6 +116,8 @@ class RunReading:
             self._read_log(history),
             self._failures.get(history, version, now=ended),
             self._paces.get(history, (version, _minute(state)), now=ended),
+            # Reporting goes on after the run has ended, and no counter of it tells.
+            self._platforms.get(history, time.monotonic(), now=ended) if _has_platform(run) else (),
         )
 
     def _read_log(self, history: History) -> tuple[LogLine, ...]:
@@ -121,6 +126,11 @@ class RunReading:
             self._log = (self._log + lines)[-LOG_LINES:]
             if len(lines) < LOG_LINES:
                 return tuple(self._log)
+
+    def _read_platforms(self, history: History) -> tuple[tuple[PlatformRecord, ReportCounts], ...]:
+        from tui_eval.store.platform_records import reported
+
+        return tuple(reported(history.path, self._key))
 
     def _read_paces(self, history: History) -> dict[int, Pace]:
         latencies: dict[int, list[float]] = {}
@@ -138,6 +148,13 @@ class RunReading:
 def finished_of(requests: Iterable[RequestRecord]) -> tuple[tuple[int, int, int], ...]:
     """What tells two moments of a run apart as far as its tasks go."""
     return tuple((each.counters.total, each.counters.finished, each.counters.running) for each in requests)
+
+
+def _has_platform(run: RunRecord) -> bool:
+    """Whether a run may be reported anywhere: its plan has the section of a platform."""
+    from tui_eval.spec.kinds import PLATFORMS
+
+    return any(name in run.plan for name in PLATFORMS)
 
 
 def _minute(state: RunState) -> int:

@@ -19,6 +19,7 @@ KEYS = (
     Key("app.solutions", "O,f5", "go('solutions')", "solutions", "Solutions: how agents are called"),
     Key("app.evaluators", "E,f6", "go('evaluators')", "evaluators", "Evaluators: how answers are judged"),
     Key("app.launch", "L,f7", "go('launch')", "launch", "Launch: compose a run and start it"),
+    Key("app.agentloop", "B", "go('agentloop')", "AgentLoop", "AgentLoop: its plans, datasets, evaluators and runs"),
     Key("app.settings", "comma,f8", "go('settings')", "settings", "Settings: theme, workspace, history, mouse"),
     Key("app.theme", "T", "choose_theme", "theme", "Choose a theme"),
     Key("app.mouse", "m", "toggle_mouse", "mouse", "Mouse on or off"),

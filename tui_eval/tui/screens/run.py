@@ -18,6 +18,7 @@ from tui_eval.tui.polling import Watch, in_front
 from tui_eval.tui.projections import requests as request_rows
 from tui_eval.tui.projections import run_summary, task_filter
 from tui_eval.tui.projections import tasks as task_rows
+from tui_eval.tui.projections.agentloop import record_lines
 from tui_eval.tui.run_reading import RunReading, RunView, TasksReading, TasksView, TasksWanted
 from tui_eval.tui.screens.run_keys import RunKeys
 from tui_eval.tui.styles import drawn
@@ -54,7 +55,7 @@ class RunScreen(RunKeys):
 
     DEFAULT_CSS = (
         """
-    RunScreen #head { height: auto; max-height: 3; padding: 0 1; }
+    RunScreen #head { height: auto; max-height: 6; padding: 0 1; }
     RunScreen #only { display: none; height: 1; padding: 0 1; color: $primary; }
     RunScreen.-chosen #only { display: block; }
     RunScreen #bottom { height: 1fr; }
@@ -197,6 +198,7 @@ class RunScreen(RunKeys):
             run_summary.first_line(view.run, view.state, view.total, width),
             run_summary.second_line(view.run, view.state, view.total, now, left, width),
             *([[remark]] if remark.text else []),
+            *record_lines(view.platforms, view.request_names, 3 if self.size.height >= 30 else 1),
         ]
         parts = [drawn(self.app, cells, width) for cells in lines]
         head = Content("\n").join(parts)
