@@ -170,7 +170,7 @@ async def test_a_run_is_exported_to_a_file(make_app: Make, tmp_path: Path) -> No
         await pilot.press("enter")
         await see(pilot, "Write to file")
         await pilot.press("enter")
-        await see(pilot, "Exported", 30)
+        await see(pilot, "Written", 30)
     assert "capital-003" in (tmp_path / f"{run.run_id}.md").read_text()
 
 

@@ -86,7 +86,7 @@ def _start_agent(*arguments: str, stdin: int = subprocess.DEVNULL) -> tuple[subp
     package = str(Path(__file__).parent.parent.parent)
     path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tui_eval.demo.agent", *arguments],
+        [sys.executable, "-P", "-m", "tui_eval.demo.agent", *arguments],
         stdin=stdin,
         stdout=subprocess.PIPE,
         start_new_session=True,

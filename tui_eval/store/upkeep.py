@@ -28,23 +28,28 @@ _LIVE = ", ".join(f"'{state.value}'" for state in RunState if state.live)
 _CHUNK = 1000  # tasks deleted in one transaction: a live run that writes meanwhile waits some 50 ms at most
 
 
-def delete_run(path: Path, run_id: str) -> None:
+def delete_run(path: Path, run_id: str, stopped: Callable[[], bool] = lambda: False) -> bool:
     """Delete a run with all that only it uses, its runner's log too; cases and answers that other runs share stay.
 
     Raises UsageError when there is no such run, it is live, pinned, or has results beside the history that are not in
     it yet. A large run goes in several transactions; when that is interrupted the run says so in its error text and can
-    be deleted again.
+    be deleted again. Interrupted, and False, also when ``stopped()`` is true between two of them.
     """
+    gone = False
 
     def delete(connection: sqlite3.Connection) -> None:
         run = _to_delete(connection, path, run_id)
         while _delete_some(connection, run):
-            continue
+            if stopped():
+                return
         with transaction(connection):
             connection.execute("DELETE FROM runs WHERE id = ?", (run.id,))
         log_path(path, run.run_id).unlink(missing_ok=True)
+        nonlocal gone
+        gone = True
 
     _change(path, run_id, delete)
+    return gone
 
 
 def set_tags(path: Path, run_id: str, tags: Iterable[str]) -> None:

@@ -21,6 +21,7 @@ from tui_eval.display import safe
 from tui_eval.tui import keys, routes, theming
 from tui_eval.tui import settings as settings_file
 from tui_eval.tui.ascii_lines import AsciiLines
+from tui_eval.tui.long_work import LongWork
 from tui_eval.tui.polling import HistoryAccess, HistoryTrouble
 from tui_eval.tui.settings import Settings
 from tui_eval.tui.terminal import Terminal
@@ -72,6 +73,7 @@ class TuiEvalApp(App[int]):
         self.chosen_samples: dict[Path, dict[str, Any]] = {}
         """Samples chosen on the datasets screen, by the file's absolute path: mappings as `dataset.sample` of a plan."""
         self.theme_titles: dict[str, str] = {}
+        self.long_work = LongWork(self, self._show_work)
         self._problems = list(problems)
         self._first_run = run_id
         self._painted = painted
@@ -196,6 +198,15 @@ class TuiEvalApp(App[int]):
 
     def on_history_trouble(self, message: HistoryTrouble) -> None:
         self.notify(message.text, title="The history cannot be read", severity="error", timeout=15)
+
+    def _show_work(self) -> None:
+        show = getattr(self.screen, "show_place", None)
+        if show is not None and self.is_running:
+            show()
+
+    def action_stop_work(self) -> None:
+        if not self.long_work.stop_newest():
+            self.notify("Nothing is being written or deleted.")
 
     def action_refresh_screen(self) -> None:
         again = getattr(self.screen, "ask_again", None)

@@ -20,6 +20,19 @@ GRACE_SECONDS = 5.0
 """Time a process gets to end what it started, before it is killed."""
 
 
+def program(module: str = "tui_eval") -> list[str]:
+    """How a module of ours is run in a process of its own. Nothing is imported from the current folder (-P): a workspace
+    may hold a file with the name of any module."""
+    return [sys.executable, "-P", "-m", module]
+
+
+def environment() -> dict[str, str]:
+    """Ours, so that the process finds the same package, also when it runs from a checkout."""
+    package = str(Path(__file__).parent.parent.parent)
+    path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
+    return {**os.environ, "PYTHONPATH": path}
+
+
 async def ask(*arguments: str, text: str = "") -> dict[str, Any]:
     """The JSON object that ``tui-eval ARGUMENTS`` (one with ``--json``) prints, whatever its exit status.
 
@@ -55,18 +68,16 @@ class _Child:
         self._lock = threading.Lock()
 
     def run(self) -> tuple[bytes, bytes, int]:
-        package = str(Path(__file__).parent.parent.parent)
-        path = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
         with self._lock:
             if self._stopped:
                 raise Stopped
             self._process = process = subprocess.Popen(
-                [sys.executable, "-m", "tui_eval", *self._arguments],
+                [*program(), *self._arguments],
                 stdin=subprocess.PIPE if self._text else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": path},
+                env=environment(),
             )
         output, told = process.communicate(self._text.encode("utf-8") if self._text else None)
         return output, told, process.returncode

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault, TuiEvalError
+from tui_eval.tui.child_command import environment, program
 from tui_eval.tui.launch_draft import Draft
 
 if TYPE_CHECKING:
@@ -76,8 +75,8 @@ class Look:
         return tuple(str(request["name"]) for request in self.resolved.get("requests", ()))
 
 
-async def check(draft: Draft, environment: Mapping[str, str]) -> Verdict:
-    """Check the draft in a child process that has ``environment`` besides ours; cancelling ends the child.
+async def check(draft: Draft, added: Mapping[str, str]) -> Verdict:
+    """Check the draft in a child process that has ``added`` variables besides ours; cancelling ends the child.
 
     Raises TuiEvalError when the check itself could not be made.
     """
@@ -88,16 +87,14 @@ async def check(draft: Draft, environment: Mapping[str, str]) -> Verdict:
         "overrides": draft.overrides(),
     }
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tui_eval",
+        *program(),
         "validate",
         "--from-stdin",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        cwd="/",  # Python would import from the current folder
-        env={**os.environ, **environment, "PYTHONPATH": _import_path()},
+        cwd="/",
+        env={**environment(), **added},
     )
     try:
         out, told = await process.communicate(json.dumps(asked).encode())
@@ -133,12 +130,6 @@ def _verdict(data: Mapping[str, Any]) -> Verdict:
             for entry in data["requests"]
         ),
     )
-
-
-def _import_path() -> str:
-    """The child must find the same package, also when it runs from a checkout."""
-    package = str(Path(__file__).parent.parent.parent)
-    return os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
 
 
 def look(draft: Draft, environment: Mapping[str, str]) -> Look | None:

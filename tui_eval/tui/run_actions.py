@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tui_eval.display import readable_size
 from tui_eval.errors import TuiEvalError
+from tui_eval.store.upkeep import delete_run
+from tui_eval.tui.long_work import Tell
 from tui_eval.tui.screens.dialogs import Confirm, Prompt
 from tui_eval.tui.text import line, plural
 
@@ -42,10 +46,11 @@ async def change_note(app: TuiEvalApp, run: RunRecord) -> bool:
     return await _each(app, [run], lambda run: set_note(app.history.path, run.run_id, text))
 
 
-async def delete_runs(app: TuiEvalApp, runs: Sequence[RunRecord]) -> AsyncIterator[tuple[str, int, int]]:
-    """Ask, then delete one after the other; gives ``(run id, how many so far, of how many)`` after each.
+async def delete_runs(app: TuiEvalApp, runs: Sequence[RunRecord], deleted: Callable[[str], None]) -> None:
+    """Ask, then delete one after the other beside the keys; ``deleted`` is told the id of each that is gone.
 
-    Whoever iterates may stop between two runs. A run that may not be deleted (live, pinned) is told and passed over.
+    A run that may not be deleted (live, pinned) is told and passed over. Stopping ends it between two runs, or within a
+    large one, which can then be deleted again.
     """
     if not runs:
         return
@@ -58,15 +63,23 @@ async def delete_runs(app: TuiEvalApp, runs: Sequence[RunRecord]) -> AsyncIterat
     lines += ["", f"This frees about {readable_size(sum(sizes))} for new runs. It cannot be undone."]
     if not await app.push_screen_wait(Confirm(f"Delete {plural(len(runs), 'run')}?", lines, yes="Delete")):
         return
-    from tui_eval.store.upkeep import delete_run
+    app.long_work.start("deleting", partial(_delete, app, runs, deleted))
 
-    for done, run in enumerate(runs, 1):
-        try:
-            await app.history.call(partial(delete_run, app.history.path, run.run_id))
-        except TuiEvalError as error:
-            app.notify(str(error), severity="error", timeout=8)
-        else:
-            yield run.run_id, done, len(runs)
+
+async def _delete(app: TuiEvalApp, runs: Sequence[RunRecord], deleted: Callable[[str], None], tell: Tell) -> None:
+    stop = threading.Event()
+    try:
+        for place, run in enumerate(runs):
+            tell(f"{place} of {len(runs)}" if len(runs) > 1 else run.run_id)
+            try:
+                gone = await app.history.call(partial(delete_run, app.history.path, run.run_id, stop.is_set))
+            except TuiEvalError as error:
+                app.notify(str(error), severity="error", timeout=8)
+            else:
+                if gone:
+                    deleted(run.run_id)
+    finally:
+        stop.set()  # the thread of a large run ends after a chunk of it
 
 
 async def start_demo(app: TuiEvalApp) -> None:
@@ -75,15 +88,6 @@ async def start_demo(app: TuiEvalApp) -> None:
 
     demo = await app.history.call(partial(start, app.history.path))
     app.open("run", run_id=demo.run_id)
-
-
-def readable_size(size: float) -> str:
-    """Bytes as people read them: ``640 B``, ``1.2 MB``."""
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
 
 
 def _sizes(history: History, runs: Sequence[RunRecord]) -> list[int]:

@@ -5,12 +5,9 @@ A live run is only ever spoken to through the history's box of commands; new run
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import TuiEvalError
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
     from tui_eval.tui.application import TuiEvalApp
 
 ANSWER_SECONDS = 4.0
-FORMATS = ("md", "csv", "json", "jsonl")
 
 
 async def command(app: TuiEvalApp, run: RunRecord, kind: str, arguments: Mapping[str, Any]) -> None:
@@ -129,62 +125,16 @@ async def start(app: TuiEvalApp, job: Any, typed: Mapping[str, str]) -> str | No
 
 
 async def export(app: TuiEvalApp, run: RunRecord) -> None:
-    """Ask for format and file, and write the run in a process of its own; stopping the worker stops it."""
+    """Ask for format and file, and write the run."""
+    from tui_eval.tui.exporting import export as write
+
     options = [
         Option("md", "Markdown", "to read"),
         Option("csv", "CSV", "a row a task"),
         Option("json", "JSON", "one value"),
         Option("jsonl", "JSON lines", "a line a task"),
     ]
-    name = await app.push_screen_wait(Choose(f"Export {run.run_id}", options))
-    if name is None:
-        return
-    place = str(app.workspace / f"{run.run_id}.{name}")
-    text = await app.push_screen_wait(Prompt("Write to file", place, check=_check_new_file))
-    if text is None:
-        return
-    target = Path(text).expanduser().absolute()
-    history = str(app.history.path)
-    arguments = [
-        "-m",
-        "tui_eval",
-        "export",
-        run.run_id,
-        "--format",
-        name,
-        "--output",
-        str(target),
-        "--history",
-        history,
-    ]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *arguments,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    app.notify("Exporting…", timeout=2)
-    try:
-        _, message = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        told = message.decode(errors="replace").strip()
-        app.notify(told or f"the export ended with status {process.returncode}", title="Not exported", severity="error")
-    else:
-        app.notify(str(target), title="Exported")
-
-
-def _check_new_file(text: str) -> str:
-    if not text.strip():
-        return "a path is needed"
-    target = Path(text).expanduser()
-    if target.exists():
-        return "there is such a file already; name a new one"
-    return "" if target.absolute().parent.is_dir() else f"there is no folder {target.absolute().parent}"
+    await write(app, f"Export {run.run_id}", options, run.run_id, ["export", run.run_id])
 
 
 def _cases(history: History, run: int, tasks: list[int]) -> tuple[list[str], Counters]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.tui.background import short_turns
+from tui_eval.tui.child_command import environment, program
 from tui_eval.tui.projections.run_filter import RunFilter
 
 if TYPE_CHECKING:
@@ -124,17 +124,14 @@ class RunsReading:
 
 async def update_index(history: Path) -> None:
     """Bring the index of texts up to date in a process of its own, behind everything else; ended when cancelled."""
-    package = str(Path(__file__).parent.parent.parent)
-    program = f"import sys; sys.path.insert(0, {package!r}); from tui_eval.store.search_index import main"
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        f"{program}; raise SystemExit(main(sys.argv[1:]))",
+        *program("tui_eval.store.search_index"),
         str(history),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
+        env=environment(),
     )
     try:
         await process.wait()

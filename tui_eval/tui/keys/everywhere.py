@@ -24,6 +24,7 @@ KEYS = (
     Key("app.theme", "T", "choose_theme", "theme", "Choose a theme"),
     Key("app.mouse", "m", "toggle_mouse", "mouse", "Mouse on or off"),
     Key("app.refresh", "ctrl+r", "refresh_screen", "refresh", "Read again and draw everything anew"),
+    Key("app.stop_work", "ctrl+g", "stop_work", "stop work", "Stop what is being written or deleted"),
     Key("app.next_panel", "tab", "next_panel(1)", "next panel", "Next panel"),
     Key("app.previous_panel", "shift+tab", "next_panel(-1)", "previous panel", "Previous panel"),
     *(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.display import readable_size
 from tui_eval.errors import Fault
 from tui_eval.tui.projections.plans import relative, sample_parts
 from tui_eval.tui.text import plural
@@ -60,7 +61,7 @@ def dataset_row(item: DatasetItem, folder: Path) -> Row:
         (
             Cell(relative(item.found.path, folder), "title"),
             Cell(facts.format if facts is not None else "", "muted"),
-            readable(item.found.size if facts is None else facts.size),
+            readable_size(item.found.size if facts is None else facts.size),
             _count_cell(item),
             _state_cell(item),
             Cell(", ".join(sample_parts(item.sample)) or "all", "" if item.sample else "muted"),
@@ -87,13 +88,6 @@ def _state_cell(item: DatasetItem) -> Cell:
     if item.survey.faults:
         return Cell(f"✗ {plural(len(item.survey.faults), 'problem')}", "failed")
     return Cell("✓ none", "passed")
-
-
-def readable(size: int) -> str:
-    """Bytes as people read them."""
-    from tui_eval.tui.run_actions import readable_size
-
-    return readable_size(size)
 
 
 def ordered(items: Iterable[DatasetItem], column: str, descending: bool) -> list[DatasetItem]:

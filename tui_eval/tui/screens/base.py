@@ -39,6 +39,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self.route = ""
+        self._status = ""
         self._watches: list[Watch[object]] = []
 
     @property
@@ -71,7 +72,8 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         crumbs = [screen.crumb for screen in self.app.screen_stack if isinstance(screen, BaseScreen)]
         bar.path = ("tui-eval", *crumbs)
         if status is not None:
-            bar.status = status
+            self._status = status
+        bar.status = self.tui.long_work.text or self._status
 
     def on_screen_resume(self) -> None:
         self.show_place()

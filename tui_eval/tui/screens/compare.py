@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
@@ -263,43 +261,15 @@ class CompareScreen(BaseScreen):
 
     @work(group="command")
     async def action_export(self) -> None:
-        from tui_eval.tui.screens.copying import free
-        from tui_eval.tui.screens.dialogs import Choose, Option, Prompt
+        from tui_eval.tui.exporting import export
+        from tui_eval.tui.screens.dialogs import Option
 
         if self.found is None:
             return
         options = [Option("md", "Markdown", "to read"), Option("csv", "CSV", "a row a difference")]
-        name = await self.app.push_screen_wait(Choose("Write the comparison", options))
-        if name is None:
-            return
         left, right = self.found.left.run.run_id, self.found.right.run.run_id
-        place = free(self.tui.workspace / f"{left}-to-{right}.{name}")
-        text = await self.app.push_screen_wait(Prompt("Write to file", str(place), check=_check_new_file))
-        if text is not None:
-            await self._write(name, Path(text).expanduser().absolute())
-
-    async def _write(self, name: str, target: Path) -> None:
-        """In a process of its own: the command line makes files that are there as a whole or not at all."""
-        words = ["-m", "tui_eval", "compare", self.left, self.right, "--format", name, "--output", str(target)]
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *words,
-            "--history",
-            str(self.tui.history.path),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            _, message = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if process.returncode:
-            self.notify(message.decode(errors="replace").strip(), title="Not written", severity="error", timeout=10)
-        else:
-            self.notify(str(target), title="Written", timeout=10)
+        words = ["compare", self.left, self.right]
+        await export(self.tui, "Write the comparison", options, f"{left}-to-{right}", words)
 
 
 def _task(change: Change, side: str) -> TaskRecord | None:
@@ -321,12 +291,3 @@ def _pair_side(history: History, task: TaskRecord | None) -> PairSide | None:
         return None
     payload = history.answer_of(task.id)
     return PairSide(task, None if payload is None else payload.answer, tuple(history.scores(task.id)))
-
-
-def _check_new_file(text: str) -> str:
-    if not text.strip():
-        return "a path is needed"
-    target = Path(text).expanduser()
-    if target.exists():
-        return "there is such a file already; name a new one"
-    return "" if target.absolute().parent.is_dir() else f"there is no folder {target.absolute().parent}"

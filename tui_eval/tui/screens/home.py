@@ -249,10 +249,10 @@ class HomeScreen(BaseScreen):
         self._runs.clear()
         self._first = True
         self.query_one(LineTable).set_empty("Reading the history…")
-        self.query_one(LineTable).show([])
-        self.ask_again()
         if self._reading.wanted.texts:
+            self.query_one(LineTable).show([])
             self._update_index()
+        self.ask_again()
 
     @on(FilterBar.Left)
     def _filter_left(self) -> None:
@@ -299,13 +299,15 @@ class HomeScreen(BaseScreen):
     async def action_delete(self) -> None:
         from tui_eval.tui.run_actions import delete_runs
 
-        table = self.query_one(LineTable)
-        async for run_id, done, total in delete_runs(self.tui, [each.run for each in self.chosen()]):
-            self._runs.forget(run_id)
-            table.drop_marks([run_id])
-            self._busy = f"deleted {done} of {total}" if done < total else ""
+        await delete_runs(self.tui, [each.run for each in self.chosen()], self._deleted)
+
+    def _deleted(self, run_id: str) -> None:
+        if not self.is_attached:
+            return
+        self._runs.forget(run_id)
+        self.query_one(LineTable).drop_marks([run_id])
+        if in_front(self):
             self._show()
-        self.ask_again()
 
     @work(group="demo", exclusive=True)
     async def action_demo(self) -> None:

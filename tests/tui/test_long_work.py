@@ -1,0 +1,103 @@
+"""Long work: beside the keys, told where one is, stopped with a key, and never reading code from a workspace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.histories import finished_history, many_tasks
+from tests.support.screen_text import screen_text, see
+from tui_eval.errors import TuiEvalError
+from tui_eval.store import upkeep
+from tui_eval.store.reader import History
+from tui_eval.tui import exporting, runs_reading
+from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.long_work import Tell
+
+Make = Callable[..., TuiEvalApp]
+
+
+async def test_work_is_told_on_every_screen_and_stopped_with_a_key(make_app: Make, tmp_path: Path) -> None:
+    app = make_app()
+    ended = asyncio.Event()
+
+    async def work(tell: Tell) -> None:
+        tell("3 of 20")
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "There is no run")
+        app.long_work.start("deleting", work)
+        await see(pilot, "deleting 3 of 20 (ctrl+g stops)")
+        await pilot.press("comma")
+        await see(pilot, "Settings")
+        assert "deleting 3 of 20" in screen_text(app)
+        await pilot.press("ctrl+g")
+        await see(pilot, "Stopped: deleting 3 of 20")
+        assert ended.is_set()
+        await pilot.press("ctrl+g")
+        await see(pilot, "Nothing is being written or deleted.")
+
+
+async def test_short_work_leaves_the_title_alone_and_what_goes_wrong_is_said(make_app: Make) -> None:
+    app = make_app()
+
+    async def work(tell: Tell) -> None:
+        tell("now")
+        raise TuiEvalError("the disk is full of [/b]")
+
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "There is no run")
+        app.long_work.start("writing", work)
+        shown = await see(pilot, "the disk is full of [/b]")
+        assert "(ctrl+g stops)" not in shown
+        assert not app.long_work.text
+
+
+async def test_a_deletion_that_is_stopped_leaves_what_was_not_reached(
+    make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "history.db"
+    run = await many_tasks(path, 10_000)
+    monkeypatch.setattr(upkeep, "_CHUNK", 2)  # so that it takes long
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "large")
+        await pilot.press("d")
+        await see(pilot, "Delete 1 run?")
+        await pilot.press("y", "ctrl+g")
+        await see(pilot, "Stopped: deleting")
+        with History(path) as history:
+            assert 0 < len(history.task_keys(history.run(run.run_id))) < 10_000
+        monkeypatch.setattr(upkeep, "_CHUNK", 1000)
+        await pilot.press("d")
+        await see(pilot, "Delete 1 run?")
+        await pilot.press("y")
+        await see(pilot, "There is no run", 20)
+
+
+def test_a_workspace_with_files_named_like_modules_has_none_of_them_executed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "sqlite3", "yaml", "tui_eval"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')")
+    history = tmp_path / "data" / "history.db"
+    (run,) = finished_history(history)
+    monkeypatch.chdir(tmp_path)
+
+    async def both() -> None:
+        target = str(tmp_path / "out.md")
+        arguments = ("export", run.run_id, "--format", "md", "--output", target, "--history", str(history))
+        await exporting.run_quietly(*arguments)
+        await runs_reading.update_index(history)
+
+    asyncio.run(both())
+    assert (tmp_path / "out.md").is_file()
+    assert (tmp_path / "data" / "history.db.search").is_file()
+    assert not (tmp_path / "executed").exists()
