@@ -20,14 +20,14 @@ from tui_eval.errors import HistoryError
 from tui_eval.spec.loading import load_plan
 from tui_eval.store.platform_records import PlatformRecord, ReportCounts, reported
 from tui_eval.store.reader import History
-from tui_eval.tui.agentloop_reading import Place, Where, draft_of, first_where, keep_where
+from tui_eval.tui.agentloop_reading import Place, Where, ask, draft_of, first_where, keep_where
 from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.launch_parts import own_choice
 from tui_eval.tui.projections.agentloop import detail_parts, record_lines
 from tui_eval.tui.screens.agentloop import AgentLoopScreen
 
 Make = Callable[..., TuiEvalApp]
-PATIENCE = 30.0  # seconds, on a machine that does other things
+PATIENCE = 60.0  # seconds, on a machine that does other things
 _CREDENTIALS = (
     "AGENTLOOP_AK",
     "AGENTLOOP_SK",
@@ -140,6 +140,31 @@ async def test_a_plan_of_the_platform_is_picked_run_with_a_new_agent_and_reporte
     assert fake.twice() == []
 
 
+async def test_a_saved_solution_is_taken_and_the_composed_plan_saved_as_a_file(
+    make_app: Make, tmp_path: Path, fake: FakePlatform, credentials: None
+) -> None:
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "mine.yaml").write_text(f"type: http\nurl: {fake.agent}\nbody: {{input: x}}\n")
+    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
+    app = make_app()
+    async with app.run_test(size=(110, 32), notifications=True) as pilot:
+        await pilot.press("B")
+        await see(pilot, "Demo plan")
+        await pilot.press("enter")
+        await see(pilot, "solutions/mine.yaml")
+        await pilot.press(*"mine", "enter")
+        await checked(pilot)
+        await see(pilot, "ready to start")
+        await pilot.press("w", "enter")
+        await see(pilot, "Saved")
+    (file,) = [path for path in tmp_path.glob("*.yaml") if path.name != "config.yaml"]
+    loaded = load_plan(file, environment={})
+    assert loaded.platforms["agentloop"].options.experiment_plan_id == "plan-demo"
+    assert loaded.resolved["requests"][0]["solution"]["url"] == fake.agent
+    assert not fake.ops("agent")
+    assert not fake.ops("CreateExperimentRun")
+
+
 async def test_details_are_asked_for_by_a_key_and_kept(
     make_app: Make, tmp_path: Path, fake: FakePlatform, credentials: None
 ) -> None:
@@ -167,9 +192,7 @@ async def test_details_are_asked_for_by_a_key_and_kept(
     assert len(fake.asked) == asked, "what is known already is not asked for again"
 
 
-async def test_without_an_access_key_it_says_what_is_missing_and_shows_what_is_known(
-    make_app: Make, tmp_path: Path, fake: FakePlatform, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_an_access_key_it_says_what_is_missing(make_app: Make, fake: FakePlatform) -> None:
     app = make_app()
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("B")
@@ -179,6 +202,25 @@ async def test_without_an_access_key_it_says_what_is_missing_and_shows_what_is_k
         await pilot.press("a")
         await see(pilot, "Name the region first")
     assert fake.asked == []
+
+
+async def test_what_was_listed_before_is_shown_without_an_access_key(
+    make_app: Make, tmp_path: Path, fake: FakePlatform
+) -> None:
+    where = Where(_place(fake), "demo-space")
+    keep_where(tmp_path / "history.db", where)
+    environment = {"AGENTLOOP_AK": KEY, "AGENTLOOP_SK": SECRET}
+    await asyncio.to_thread(ask, tmp_path / "history.db", "plans", where, environment)
+    asked = len(fake.asked)
+    app = make_app()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await pilot.press("B")
+        page = await see(pilot, "Plans 2")
+        assert "there is no access key for AgentLoop" in page
+        assert "as of just now" in page
+        await pilot.press("2")
+        await see(pilot, "Nothing can be asked yet")
+    assert len(fake.asked) == asked
 
 
 async def test_a_platform_that_is_down_leaves_the_old_lists_with_their_age(

@@ -13,15 +13,15 @@ from textual import on, work
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_eval.errors import PlatformError, SpecError, TuiEvalError
+from tui_eval.errors import PlatformError, TuiEvalError
 from tui_eval.tui import agentloop_reading as reading
 from tui_eval.tui import keys
 from tui_eval.tui.agentloop_reading import NAMES, Detail, Where
 from tui_eval.tui.background import away
+from tui_eval.tui.polling import in_front
 from tui_eval.tui.projections import agentloop as shown
-from tui_eval.tui.projections.launch import PARTS
 from tui_eval.tui.screens.base import BaseScreen
-from tui_eval.tui.screens.dialogs import Choose, Option, Prompt
+from tui_eval.tui.screens.dialogs import Prompt
 from tui_eval.tui.screens.picking import Offer, Pick
 from tui_eval.tui.text import content
 from tui_eval.tui.widgets.cells import Cell, Row
@@ -31,9 +31,7 @@ from tui_eval.tui.widgets.styled_text import StyledText, StyledView
 
 if TYPE_CHECKING:
     from tui_eval.platforms.agentloop.picking import Listing
-    from tui_eval.tui.launch_parts import Choice
 
-_HTTP, _OTHER = "http", "other"
 _SHORT = 24
 
 
@@ -62,6 +60,8 @@ class AgentLoopScreen(BaseScreen):
         self._missing = ""
         self._trouble = ""
         self._asking = ""
+        self._told = ""
+        self._stale = False
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="where", markup=False)
@@ -126,6 +126,11 @@ class AgentLoopScreen(BaseScreen):
             self._trouble = str(error)
         await self._look()
 
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        if self._stale:
+            self._show()
+
     def ask_again(self) -> None:
         super().ask_again()
         self._ask()
@@ -189,8 +194,10 @@ class AgentLoopScreen(BaseScreen):
     # -- showing --
 
     def _show(self) -> None:
-        if not self.display:
-            return  # the screen is being left: its widgets are gone already
+        if not in_front(self):
+            self._stale = True  # it is shown when this screen comes back, unless it is being left
+            return
+        self._stale = False
         for name in NAMES:
             table = self.table(name)
             found = self._listed.get(name)
@@ -207,7 +214,8 @@ class AgentLoopScreen(BaseScreen):
 
     def _tell(self) -> None:
         """The line that says where this is from and how old it is."""
-        if not self.display:
+        if not in_front(self):
+            self._stale = True
             return
         place = self._where.place
         parts = [] if place is None else [place.custom_agentloop_endpoint or place.region_id]
@@ -219,7 +227,9 @@ class AgentLoopScreen(BaseScreen):
         for more in (self._missing, self._trouble):
             if more:
                 text += f"\n{more}"
-        self.query_one("#where", Static).update(content(text))
+        if text != self._told:
+            self._told = text
+            self.query_one("#where", Static).update(content(text))
         self.show_place(self._asking)
 
     def _current(self) -> tuple[str, Any] | None:
@@ -235,6 +245,9 @@ class AgentLoopScreen(BaseScreen):
         self._show_details()
 
     def _show_details(self) -> None:
+        if not in_front(self):
+            self._stale = True
+            return
         current = self._current()
         view = self.query_one(StyledView)
         if current is None:
@@ -339,59 +352,10 @@ class AgentLoopScreen(BaseScreen):
         if name and name.strip():
             self._take(replace(self._where, space=name.strip()))
 
-    # -- from a plan to its launch --
-
     @work(group="dialog", exclusive=True)
     async def _launch(self) -> None:
         current = self._current()
-        if current is None:
-            return
-        plan = current[1]
-        if not plan.runnable:
-            why = "it has no dataset" if plan.type == "offline" else f"it is of type {plan.type or 'unknown'}"
-            self.notify(f"This plan cannot be run here: {why}. Offline plans with a dataset can.", severity="warning")
-            return
-        choices = await away(partial(reading.solution_choices, self.tui.workspace))
-        by_key = {choice.key: choice for choice in choices}
-        offers = [_offer(_HTTP, "new HTTP agent", "a form: address, body, server-sent events")]
-        offers += [_offer(_OTHER, "new solution of another kind", "command, chat, python, …")]
-        offers += [_offer(key, choice.name, choice.note) for key, choice in by_key.items()]
-        title = f"Which solution answers the rows of {plan.name or plan.plan_id}?"
-        chosen = await self.app.push_screen_wait(Pick(title, PARTS, offers))
-        if chosen == _HTTP:
-            self._fill_in(plan, "http", reading.NEW_HTTP)
-        elif chosen == _OTHER:
-            from tui_eval.spec.kinds import solution_kinds
+        if current is not None:
+            from tui_eval.tui.screens.agentloop_launch import launch_plan
 
-            options = [Option(name, name) for name in solution_kinds()]
-            kind = await self.app.push_screen_wait(Choose("Which kind of solution?", options))
-            if kind is not None:
-                self._fill_in(plan, kind, {})
-        elif chosen is not None:
-            self._review(plan, by_key[chosen])  # type: ignore[index]
-
-    def _fill_in(self, plan: Any, kind: str, options: Any) -> None:
-        from tui_eval.spec.kinds import solution_kinds
-        from tui_eval.tui.launch_parts import own_choice
-        from tui_eval.tui.screens.launch_form import LaunchFormScreen
-
-        try:
-            model = solution_kinds()[kind].options_model()
-        except SpecError as error:
-            self.notify(str(error), severity="error", timeout=10)
-            return
-
-        def take(data: dict[str, Any]) -> None:
-            self._review(plan, own_choice("solution", kind, kind, data))
-
-        self.app.push_screen(LaunchFormScreen(f"solution {kind}", model, options, take, skip=("type",)))
-
-    def _review(self, plan: Any, solution: Choice) -> None:
-        from tui_eval.tui.screens.launch_review import ReviewScreen
-
-        draft = reading.draft_of(self._where, plan.plan_id, plan.name, plan.dataset, solution, self.tui.workspace)
-        self.app.push_screen(ReviewScreen(draft))
-
-
-def _offer(key: Any, name: str, note: str) -> Offer:
-    return Offer(Row(key, (Cell(name, "title"), Cell(note, "muted"))), f"{name}\n{note}")
+            await launch_plan(self.tui, self._where, current[1])
