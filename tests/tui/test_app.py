@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from tests.support.histories import run_record, write_run
 from tests.support.hostile import COMMANDS, MARKUP
 from tests.support.screen_text import screen_text, see
 from tui_eval.display import safe
-from tui_eval.tui import routes, settings
+from tui_eval.tui import routes, settings, theming
 from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.screens.dialogs import Choose, Confirm, Option, Prompt
+from tui_eval.tui.widgets.line_table import LineTable
 
 Make = Callable[..., TuiEvalApp]
 SECTIONS = [name for name, route in routes.ROUTES.items() if route.section and routes.available(name)]
@@ -155,19 +157,6 @@ async def test_a_theme_is_tried_while_choosing_and_kept_when_chosen(make_app: Ma
     assert settings.read(tmp_path / "config.yaml")[0].theme == app.theme != before
 
 
-async def test_keys_of_ones_own_take_the_place_of_ours_and_a_wrong_id_is_told(make_app: Make, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        await write_run(tmp_path / "history.db", run_record(name))
-    app = make_app(keymap={"table.down": "w", "table.nothing": "x"})
-    async with app.run_test(size=(100, 30), notifications=True) as pilot:
-        await see(pilot, "table.nothing")
-        await see(pilot, "2 runs")
-        await pilot.press("j")
-        assert app.screen.query_one("#runs").cursor == 0  # type: ignore[attr-defined]
-        await pilot.press("w")
-        assert app.screen.query_one("#runs").cursor == 1  # type: ignore[attr-defined]
-
-
 async def test_an_unknown_theme_is_told_and_the_usual_one_is_used(make_app: Make) -> None:
     app = make_app(theme="[/b] nowhere")
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
@@ -191,3 +180,45 @@ async def test_tiny_terminals_end_nothing(make_app: Make, tmp_path: Path, size: 
         await pilot.pause(0.3)
         await pilot.press("question_mark", "escape", "slash", "escape", "1", "2", "3")
         assert app.is_running
+
+
+async def test_a_theme_of_the_user_is_drawn_anew_when_its_file_changes(make_app: Make, tmp_path: Path) -> None:
+    folder = theming.user_folder()
+    folder.mkdir(parents=True)
+    ours = (theming.shipped_folder() / "dusk.yaml").read_text(encoding="utf-8")
+    (folder / "mine.yaml").write_text(ours.replace("Dusk (dark)", "Mine [/b]"), encoding="utf-8")
+    app = make_app(theme="mine")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "There is no run")
+        assert app.theme == "mine"
+        before = app.current_theme.primary
+        (folder / "mine.yaml").write_text(ours.replace("#82a8dc", "#ff00ff"), encoding="utf-8")
+        app._look_at_themes()
+        assert app.current_theme.primary.lower() == "#ff00ff" != before
+        (folder / "other.yaml").write_text("kind: [", encoding="utf-8")
+        app._look_at_themes()
+        await see(pilot, "other.yaml: this theme was left out")
+        await pilot.press("T")
+        await see(pilot, "Dusk")
+        (folder / "mine.yaml").unlink()
+        app._look_at_themes()
+        assert app.theme == "mine"
+
+
+async def test_keys_of_the_users_own_replace_ours_everywhere_they_are_shown(make_app: Make, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("keymap: {app.launch: f9, table.down: 'ctrl+n', no.such: x}\n")
+    found, problems = settings.read(tmp_path / "config.yaml")
+    assert problems == []
+    await write_run(tmp_path / "history.db", run_record("first", time.time() - 60))
+    await write_run(tmp_path / "history.db", run_record("second"))
+    app = make_app(keymap=found.keymap)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        shown = await see(pilot, "no key with the id no.such")
+        assert "f9 launch" in shown.lower()
+        await pilot.press("ctrl+n")
+        table = app.screen.query_one(LineTable)
+        assert table.cursor == 1
+        await pilot.press("k", "j")  # j is not ours any more
+        assert table.cursor == 0
+        await pilot.press("question_mark")
+        assert "ctrl+n" in await see(pilot, "Next row")

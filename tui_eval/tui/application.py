@@ -25,6 +25,7 @@ from tui_eval.tui.long_work import LongWork
 from tui_eval.tui.polling import HistoryAccess, HistoryTrouble
 from tui_eval.tui.settings import Settings
 from tui_eval.tui.terminal import Terminal
+from tui_eval.tui.theme_choice import LOOK_SECONDS, ThemeChoice
 
 if TYPE_CHECKING:
     from tui_eval.tui.dataset_shelf import DatasetShelf
@@ -72,7 +73,7 @@ class TuiEvalApp(App[int]):
         self.defect: BaseException | None = None
         self.chosen_samples: dict[Path, dict[str, Any]] = {}
         """Samples chosen on the datasets screen, by the file's absolute path: mappings as `dataset.sample` of a plan."""
-        self.theme_titles: dict[str, str] = {}
+        self.themes = ThemeChoice(self)
         self.long_work = LongWork(self, self._show_work)
         self._problems = list(problems)
         self._first_run = run_id
@@ -82,7 +83,9 @@ class TuiEvalApp(App[int]):
         self.animation_level = "none"
         if not self.terminal.unicode:
             self._filters.append(AsciiLines())
-        self._load_theme()
+        wanted = (self.settings.theme or theming.DEFAULT) if self.terminal.colour else theming.ANSI
+        if problem := self.themes.use(wanted):
+            self._problems.append(problem)
         self.set_keymap(self._keymap_of(self.settings))
 
     # -- what sections keep for each other; imported when one of them is first opened --
@@ -112,7 +115,8 @@ class TuiEvalApp(App[int]):
 
     def _after_first_paint(self) -> None:
         self._painted()
-        self._load_themes()
+        self._problems += self.themes.read_all()
+        self.set_interval(LOOK_SECONDS, self._look_at_themes)
         if not self.terminal.unicode:
             self._problems.append("The terminal is not set to UTF-8: signs are shown in ASCII (set LANG=C.UTF-8).")
         for problem in self._problems:
@@ -267,28 +271,9 @@ class TuiEvalApp(App[int]):
 
     # -- themes, keys, settings --
 
-    def _load_theme(self) -> None:
-        """Only the theme in use, before the first paint; :meth:`_load_themes` reads the others after it."""
-        wanted = (self.settings.theme or theming.DEFAULT) if self.terminal.colour else theming.ANSI
-        file = theming.find(wanted, theming.folders())
-        if file is None and wanted not in self.available_themes:
-            self._problems.append(f"There is no theme {wanted!r} that can be used; T lists those there are.")
-            wanted = theming.DEFAULT
-            file = theming.find(wanted, theming.folders())
-        if file is not None:
-            self.register_theme(theming.theme(file))
-        if wanted in self.available_themes:
-            self.theme = wanted
-
-    def _load_themes(self) -> None:
-        if self.theme_titles:
-            return
-        found, problems = theming.load(theming.folders())
-        self._problems += problems
-        for file in found.values():
-            if file.name != self.theme:
-                self.register_theme(theming.theme(file))
-            self.theme_titles[file.name] = file.title
+    def _look_at_themes(self) -> None:
+        for problem in self.themes.look():
+            self.notify(problem, severity="warning", timeout=10)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theming.variable_defaults()
@@ -310,7 +295,7 @@ class TuiEvalApp(App[int]):
     def action_choose_theme(self) -> None:
         from tui_eval.tui.screens.dialogs import Choose, Option
 
-        self._load_themes()
+        self._look_at_themes()
         before = self.theme
 
         def preview(name: str) -> None:
@@ -321,7 +306,7 @@ class TuiEvalApp(App[int]):
             if name and name != before:
                 self.save_settings(theme=name)
 
-        options = [Option(name, title) for name, title in self.theme_titles.items()]
+        options = [Option(name, title) for name, title in self.themes.titles.items()]
         self.push_screen(Choose("Theme", options, at=before, highlighted=preview), chosen)
 
     def save_settings(self, **changes: Any) -> bool:

@@ -40,7 +40,7 @@ class SettingsScreen(BaseScreen):
 
     def _show(self) -> None:
         app = self.tui
-        rows = setting_rows(app.settings, app.theme_titles, app.theme, app.workspace, app.history.path)
+        rows = setting_rows(app.settings, app.themes.titles, app.theme, app.workspace, app.history.path)
         self.query_one(LineTable).show(rows)
         self.query_one("#file", Static).update(content(f"Kept in {app.config}"))
 
