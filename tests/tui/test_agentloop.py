@@ -204,6 +204,26 @@ async def test_without_an_access_key_it_says_what_is_missing(make_app: Make, fak
     assert fake.asked == []
 
 
+async def test_the_platform_is_named_in_a_form_and_the_space_typed_where_they_cannot_be_listed(
+    make_app: Make, tmp_path: Path, fake: FakePlatform, credentials: None
+) -> None:
+    def no_list(asked: Asked) -> Answer | None:
+        return (403, {"code": "NoPermission", "message": "no"}) if asked.op == "ListAgentSpaces" else None
+
+    fake.intercept = no_list
+    app = make_app()
+    async with app.run_test(size=(110, 32), notifications=True) as pilot:
+        await pilot.press("B")
+        await see(pilot, "the region is not known: press o")
+        await pilot.press("o")
+        await see(pilot, "custom_sls_endpoint")
+        await pilot.press(*"cn-hangzhou", "down", "down", *fake.url, "down", *fake.url, "ctrl+o")
+        await see(pilot, "Name of the agent space")
+        await pilot.press(*"demo-space", "enter")
+        await see(pilot, "Runs 0")
+    assert first_where(tmp_path / "history.db", {}) == Where(_place(fake), "demo-space")
+
+
 async def test_what_was_listed_before_is_shown_without_an_access_key(
     make_app: Make, tmp_path: Path, fake: FakePlatform
 ) -> None:
