@@ -17,7 +17,7 @@ runtime: {{cleanup_grace_seconds: 1}}
 defaults:
   dataset: {{path: cases.jsonl}}
   evaluators: [{{id: exact, variable_mapping: {{expected_output: dataset.answer}}}}]
-  execution: {{attempt_timeout_seconds: 1.5, idle_timeout_seconds: 1}}
+  execution: {{attempt_timeout_seconds: 2.5, idle_timeout_seconds: 2}}
 requests:
   - name: bad
     solution: {{type: http, url: "${{BAD}}/flaky?mode={mode}&share=1&gap=1000", body: {{question: "{{{{ question }}}}"}}, output_extractor: output{more}}}
@@ -43,5 +43,5 @@ def test_a_bad_agent_has_no_effect_on_the_other_requests_tasks(product: Product,
     (spread,) = product.query(
         "SELECT max(finished_at) - min(started_at) FROM tasks WHERE request = (SELECT id FROM requests WHERE name = 'good')"
     )[0]
-    assert spread < 1.4, "the good request's tasks waited for the bad agent"
-    assert took < 25
+    assert spread < 1.9, "the good request's tasks waited for the bad agent"
+    assert took < 40

@@ -125,7 +125,7 @@ async def test_the_task_limit_ends_a_wait_that_another_task_brought_about(produc
         await asyncio.to_thread(product.run, "run", str(plan))
     first = product.query("SELECT message, finished_at - started_at FROM tasks WHERE case_id = 'a'")[0]
     assert "no time left to try again (task_timeout_seconds: 0.6)" in first[0]
-    assert 0.5 < first[1] < 0.95
+    assert first[1] < 0.95
 
 
 async def test_a_queue_at_the_judges_host_does_not_use_up_the_judges_time(product: Product) -> None:

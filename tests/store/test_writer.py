@@ -285,8 +285,8 @@ async def test_the_loop_is_not_held_up_by_a_batch(path: Path) -> None:
 def test_a_row_costs_little_more_than_a_bare_insert(path: Path) -> None:
     rows, text = 3000, "lorem ipsum dolor " * 60
 
-    async def through_the_writer() -> float:
-        async with await HistoryWriter.open(path) as writer:
+    async def through_the_writer(place: Path) -> float:
+        async with await HistoryWriter.open(place) as writer:
             _, request = await planned(writer, rows)
             tasks = [finished(number + 1, request, attempts=[attempt(text)]) for number in range(rows)]
             begin = time.process_time()
@@ -295,8 +295,8 @@ def test_a_row_costs_little_more_than_a_bare_insert(path: Path) -> None:
             await writer.flush()
             return time.process_time() - begin
 
-    def bare() -> float:
-        with closing(sqlite3.connect(path.with_name("bare.db"), isolation_level=None)) as connection:
+    def bare(place: Path) -> float:
+        with closing(sqlite3.connect(place, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, c, d, e, data)")
             begin = time.process_time()
@@ -308,7 +308,12 @@ def test_a_row_costs_little_more_than_a_bare_insert(path: Path) -> None:
                 connection.execute("COMMIT")
             return time.process_time() - begin
 
-    ours, theirs = asyncio.run(through_the_writer()), bare()
+    # The best of three in turn: a busy machine only ever adds.
+    rounds = [
+        (asyncio.run(through_the_writer(path.with_name(f"{n}.db"))), bare(path.with_name(f"bare{n}.db")))
+        for n in range(3)
+    ]
+    ours, theirs = min(ours for ours, _ in rounds), min(theirs for _, theirs in rounds)
     # One insert against an update and three inserts with their indexes, JSON and redaction: some 5 times when quiet.
     assert ours / theirs < 20
     assert ours / rows < 300e-6

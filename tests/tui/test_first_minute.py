@@ -49,7 +49,7 @@ def test_the_demo_is_watched_live_and_what_failed_is_run_again(place: dict[str, 
     with Terminal(program("demo"), cols=120, rows=40, environment=place) as terminal:
         terminal.wait_for("▸ running", 20)
         terminal.wait_for("Canberra", 30)
-        terminal.wait_for("62 passed", 60)
+        terminal.wait_for("62 passed", 150)
         terminal.send("R")
         terminal.wait_for("Failed and errors", 10)
         terminal.send("\r")
