@@ -284,6 +284,8 @@ async def test_every_panel_is_reached_on_every_terminal(
             await pilot.press("tab")
             assert app.focused is not None
             assert app.focused.id == focused
+        await pilot.press("i")
+        await see(pilot, "the platform judges with")
         await pilot.press("5", "escape")
         assert isinstance(app.screen, AgentLoopScreen)
         await pilot.press("escape")

@@ -45,6 +45,8 @@ class AgentLoopScreen(BaseScreen):
     """
     BINDINGS: ClassVar = keys.bindings("agentloop")
     PANELS = (*(f"#{name}" for name in NAMES), "#details")
+    HINTS = ("table.select", "agentloop.space", "agentloop.details", "app.refresh", "agentloop.region")
+    LABELS: ClassVar = {"app.refresh": "ask again"}
     HELP = (
         "What AgentLoop has. 1 plans, 2 datasets, 3 evaluators, 4 earlier experiment runs, 5 all about the one under "
         "the cursor. Enter on an offline plan goes on to its launch with a solution of yours; ctrl+r asks the platform "
@@ -301,6 +303,8 @@ class AgentLoopScreen(BaseScreen):
         if where == self._where:
             self._details[name, key] = found
             self._show_details()
+            if self.size.height < _SHORT and in_front(self):
+                self.focus_panel(len(self.PANELS))  # there is room for one panel only
 
     def action_region(self) -> None:
         from tui_eval.tui.screens.launch_form import LaunchFormScreen
