@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 COMPASS_SECTIONS = frozenset(("benchmark", "harness", "model", "environment"))
+COMPASS_WORDS = ("benchmark", "harness", "model", "environment", "\\")
+"""A text with none of these cannot be an orchestration (the backslash: a key may be written in escapes)."""
 EVALSET_KEYS = frozenset(("evalset_evaluators", "report_evaluators", "run_environment"))
 
 
@@ -21,3 +24,14 @@ def is_orchestration(keys: Collection[str], section_keys: Collection[str]) -> bo
 def is_evalset(keys: Collection[str]) -> bool:
     """A Datalayer evalset (its contract, section 1): a name and cases, or one of its own keys."""
     return "requests" not in keys and (("cases" in keys and "name" in keys) or bool(EVALSET_KEYS & set(keys)))
+
+
+def sections_of(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The defaults and the requests of an orchestration's data."""
+    defaults = data.get("defaults")
+    if isinstance(defaults, Mapping):
+        yield defaults
+    requests = data.get("requests")
+    for request in requests if isinstance(requests, list) else ():
+        if isinstance(request, Mapping):
+            yield request

@@ -8,7 +8,7 @@ that YAML takes for numbers. Nothing is executed or sent.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from tui_eval.spec.nodes import Path as KeyPath
 from tui_eval.spec.secrets import Secrets
 from tui_eval.spec.source import compose, read_text
 
-__all__ = ["Checks", "ComposedRequest", "LoadedOrchestration", "load_orchestration", "sections_of"]
+__all__ = ["Checks", "ComposedRequest", "LoadedOrchestration", "load_orchestration"]
 
 
 def load_orchestration(
@@ -414,14 +414,3 @@ def _seconds(runtime: Node, key: str, default: float) -> float:
     node = runtime.get(key)
     number = checks.number_of(node.value) if node is not None else None
     return default if number is None else number
-
-
-def sections_of(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The defaults and the requests of an orchestration's data."""
-    defaults = data.get("defaults")
-    if isinstance(defaults, Mapping):
-        yield defaults
-    requests = data.get("requests")
-    for request in requests if isinstance(requests, list) else ():
-        if isinstance(request, Mapping):
-            yield request

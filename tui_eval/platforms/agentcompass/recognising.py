@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import TuiEvalError
-from tui_eval.platforms.agentcompass.loading import sections_of
-from tui_eval.spec.foreign import is_orchestration
-from tui_eval.spec.source import compose, read_text
+from tui_eval.spec.foreign import COMPASS_WORDS, is_orchestration, sections_of
 
 if TYPE_CHECKING:
     from tui_eval.jobs import Job
@@ -27,8 +25,13 @@ def is_orchestration_data(data: Any) -> bool:
 
 def is_orchestration_file(path: Path) -> bool:
     """Whether a file is an orchestration, as far as it can be read; faults are told by whoever loads it."""
+    from tui_eval.spec.source import compose, read_text
+
     try:
-        root, _ = compose(read_text(path, str(path)), str(path))
+        text = read_text(path, str(path))
+        if not any(word in text for word in COMPASS_WORDS):
+            return False  # nearly every plan of ours: not worth taking apart twice
+        root, _ = compose(text, str(path))
     except TuiEvalError:
         return False
     return root is not None and is_orchestration_data(root.data())
