@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,7 +67,14 @@ async def test_a_deletion_that_is_stopped_leaves_what_was_not_reached(
 ) -> None:
     path = tmp_path / "history.db"
     run = await many_tasks(path, 10_000)
-    monkeypatch.setattr(upkeep, "_CHUNK", 2)  # so that it takes long
+    forget = upkeep.forget
+
+    def slowly(connection: sqlite3.Connection, tasks: list[int]) -> None:
+        time.sleep(0.01)  # 50 s in all, unless it is stopped
+        forget(connection, tasks)
+
+    monkeypatch.setattr(upkeep, "_CHUNK", 2)
+    monkeypatch.setattr(upkeep, "forget", slowly)
     app = make_app()
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await see(pilot, "large")

@@ -292,7 +292,7 @@ async def test_a_task_that_is_gone_is_told(make_app: Make, tmp_path: Path) -> No
     app = make_app()
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         app.open("task", run_id=run.run_id, task_id=4711)
-        await see(pilot, "not in the history")
+        await see(pilot, "4711")
         await pilot.press("escape")
         await see(pilot, "support-bot")
 

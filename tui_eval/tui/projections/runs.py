@@ -45,8 +45,9 @@ WIDE = (
     Column("parent", "taken up from", 20, priority=0),
 )
 _NARROWER = {
+    "plan": Column("plan", "plan", 12, weight=3, most=40, priority=10, sort="name"),
     "counts": Column("counts", "✓pass ✗fail !err ?none", 14, weight=1, most=30, priority=7),
-    "took": Column("took", "took", 8, priority=6, right=True, sort="took"),
+    "took": Column("took", "took", 10, priority=6, right=True, sort="took"),
 }
 NARROW = tuple(_NARROWER.get(each.name, each) for each in WIDE)
 

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
 
 from tui_eval.analysis.changes import MEANINGS, Change, Group
 from tui_eval.errors import TuiEvalError
@@ -20,7 +18,7 @@ from tui_eval.tui import keys
 from tui_eval.tui.projections import comparison as rows
 from tui_eval.tui.projections.comparison import ChangeFilter, PairSide
 from tui_eval.tui.screens.base import BaseScreen
-from tui_eval.tui.styles import drawn
+from tui_eval.tui.widgets.cell_lines import CellLines
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.row_source import BuiltSource
@@ -76,7 +74,7 @@ class CompareScreen(BaseScreen):
         self._pair_of: object = None
 
     def body(self) -> Iterable[Widget]:
-        yield Static("", id="head", markup=False)
+        yield CellLines(id="head")
         yield FilterBar("words of case, message, output; is:worse is:better is:other is:output is:new is:removed")
         yield LineTable(rows.COLUMNS, id="changes", empty="Comparing…", marking=False)
         with Horizontal(id="pair"):
@@ -130,7 +128,7 @@ class CompareScreen(BaseScreen):
             rows.side_cells("after", found.right, found.left),
             rows.count_cells(found, self._filter.group, short=width < 100),
         ]
-        self.query_one("#head", Static).update(Content("\n").join(drawn(self.app, each, width) for each in lines))
+        self.query_one("#head", CellLines).show(lines)
 
     def _show_changes(self) -> None:
         found = self.found

@@ -21,8 +21,8 @@ from tui_eval.tui.projections import tasks as task_rows
 from tui_eval.tui.projections.agentloop import record_lines
 from tui_eval.tui.run_reading import RunReading, RunView, TasksReading, TasksView, TasksWanted
 from tui_eval.tui.screens.run_keys import RunKeys
-from tui_eval.tui.styles import drawn
 from tui_eval.tui.text import fit, plural, whole_seconds
+from tui_eval.tui.widgets.cell_lines import CellLines
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
@@ -104,12 +104,12 @@ class RunScreen(RunKeys):
         self._reading = RunReading(run_id)
         self._tasks = TasksReading(run_id)
         self._source = PagedSource((), self._want)
-        self._head = Content("")
+        self._early: TasksRead | None = None
         self._tasks_watch: Watch[TasksView] | None = None
         self._wanted_pages: list[Sequence[int]] = []
 
     def body(self) -> Iterable[Widget]:
-        yield Static("", id="head", markup=False)
+        yield CellLines(id="head")
         yield FilterBar("words or patterns of case, message, output; !without, outcome:failed,error")
         yield PanelTabs()
         yield Panel("Requests", LineTable(request_rows.COLUMNS, id="requests", marking=False), id="p-requests")
@@ -131,7 +131,6 @@ class RunScreen(RunKeys):
 
     def on_mount(self) -> None:
         self.focus_panel(2)
-        self.app.theme_changed_signal.subscribe(self, self._theme_changed)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -139,11 +138,6 @@ class RunScreen(RunKeys):
         self._tasks_watch = self.watch_history(self._tasks, TasksRead)
         self.set_interval(1.0, self._clock)
         self.set_interval(0.5, self._tell_scan)
-
-    def _theme_changed(self, theme: object) -> None:
-        self._head = Content("")  # its colours are those of the old theme
-        if self.view is not None:
-            self._show()
 
     # -- what was read --
 
@@ -158,6 +152,9 @@ class RunScreen(RunKeys):
             self.focus_panel(1)
         self._show()
         self.refresh_bindings()
+        if self._early is not None:
+            early, self._early = self._early, None
+            self._tasks_read(early)
 
     def _clock(self) -> None:
         """Times of a live run move on; a past one draws nothing."""
@@ -200,13 +197,7 @@ class RunScreen(RunKeys):
             *([[remark]] if remark.text else []),
             *record_lines(view.platforms, view.request_names, 3 if self.size.height >= 30 else 1),
         ]
-        parts = [drawn(self.app, cells, width) for cells in lines]
-        head = Content("\n").join(parts)
-        if head != self._head:
-            # Another layout would send the whole screen anew.
-            same_height = head.plain.count("\n") == self._head.plain.count("\n") and bool(self._head.plain)
-            self._head = head
-            self.query_one("#head", Static).update(head, layout=not same_height)
+        self.query_one("#head", CellLines).show(lines)
         self.show_place(f"made {local_time(view.run.created_at)}")
 
     def _show_titles(self, view: RunView) -> None:
@@ -240,12 +231,14 @@ class RunScreen(RunKeys):
     @on(TasksRead)
     def _tasks_read(self, event: TasksRead) -> None:
         view, table = event.view, self.table("tasks")
+        if self.view is None:
+            self._early = event  # the names of the requests come with the run
+            return
         if view.wanted != self._tasks.wanted:
             return
         if self._source.keys is not view.keys:
             self._source.replace_keys(view.keys)
-        names = {} if self.view is None else self.view.request_names
-        live = self.view is None or self.view.state.live
+        names, live = self.view.request_names, self.view.state.live
         for page, tasks in view.pages:
             if page in self._wanted_pages:
                 self._wanted_pages.remove(page)
@@ -260,8 +253,7 @@ class RunScreen(RunKeys):
         bar = self.query_one(FilterBar)
         if not bar.has_class("-wrong"):
             bar.tell(plural(len(view.keys), "task"))
-        if self.view is not None:
-            self._show_titles(self.view)
+        self._show_titles(self.view)
 
     def _look_for(self, wanted: TasksWanted) -> None:
         if wanted != self._tasks.wanted:

@@ -8,18 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
-from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
 
 from tui_eval.display import safe
 from tui_eval.tui import keys
 from tui_eval.tui.polling import Watch, in_front
 from tui_eval.tui.projections import task_head, task_sections
 from tui_eval.tui.screens.base import BaseScreen
-from tui_eval.tui.styles import drawn
 from tui_eval.tui.task_reading import TaskReading, TaskView
+from tui_eval.tui.widgets.cell_lines import CellLines
 from tui_eval.tui.widgets.section_bar import SectionBar
 from tui_eval.tui.widgets.styled_text import StyledText, StyledView
 
@@ -62,7 +60,7 @@ class TaskScreen(BaseScreen):
         self._shown: object = None
 
     def body(self) -> Iterable[Widget]:
-        yield Static("", id="head", markup=False)
+        yield CellLines(id="head")
         yield SectionBar()
         yield StyledView(empty="Reading the task…", id="text")
 
@@ -106,11 +104,10 @@ class TaskScreen(BaseScreen):
             return
         count = len(self.task_ids)
         place = f"{self._place + 1:,} of {count:,}" if count > 1 else ""
-        width = self.size.width - 2
         lines = [task_head.title(self.view, ""), task_head.facts(self.view, time.time())]
         if self.has_class("-short") and not self.view.task.outcome.final:
             lines.reverse()  # there is one line: what it is doing comes first
-        self.query_one("#head", Static).update(Content("\n").join(drawn(self.app, each, width) for each in lines))
+        self.query_one("#head", CellLines).show(lines)
         self.show_place(place)
 
     @work(group="section", exclusive=True)

@@ -12,7 +12,8 @@ from rich.cells import cell_len
 from tui_eval.tui.text import sanitize
 
 _EXACT = 200_000
-"""Characters beyond ASCII up to which wrapped lines are measured exactly; beyond, each counts as two cells."""
+"""Characters of a text up to which rows end at blanks, and up to which what is not ASCII is measured exactly; beyond,
+lines are cut evenly, and each character that is not ASCII counts as two cells."""
 
 
 class TextLines:
@@ -27,6 +28,7 @@ class TextLines:
             self.lines.pop()
         self.widest = max(map(len, self.lines), default=0)
         self._foreign = sum(len(line) for line in self.lines if not line.isascii())
+        self._at_blanks = len(text) <= _EXACT
         self._width = 0
         self._first_rows = array("q", range(len(self.lines)))
         self._breaks: dict[int, list[int]] = {}
@@ -91,10 +93,15 @@ class TextLines:
         return None
 
     def _rows_of(self, index: int, line: str) -> int:
-        if line.isascii() or self._foreign > _EXACT:
-            step = self._step(line)
-            return max(1, -(-len(line) // step))
-        breaks = _cell_breaks(line, self._width)
+        ascii_only = line.isascii()
+        if ascii_only and len(line) <= self._width:
+            return 1
+        if self._at_blanks:
+            breaks = (_blank_breaks if ascii_only else _cell_breaks)(line, self._width)
+        elif ascii_only or self._foreign > _EXACT:
+            return max(1, -(-len(line) // self._step(line)))
+        else:
+            breaks = _cell_breaks(line, self._width)
         self._breaks[index] = breaks
         return len(breaks)
 
@@ -103,14 +110,33 @@ class TextLines:
         return self._width if line.isascii() else max(1, self._width // 2)
 
 
-def _cell_breaks(line: str, width: int) -> list[int]:
-    """Where each row of a line begins, so that none is wider than ``width`` cells."""
+def _blank_breaks(line: str, width: int) -> list[int]:
+    """Where each row of an ASCII line begins: after a blank, or within a word that is longer than a row."""
     breaks = [0]
-    used = 0
+    start = 0
+    while len(line) - start > width:
+        # A blank that would be the first one beyond the row ends it: it is not seen.
+        blank = line.rfind(" ", start, start + width + 1)
+        start = blank + 1 if blank > start else start + width
+        breaks.append(start)
+    if breaks[-1] == len(line) and len(breaks) > 1:
+        breaks.pop()
+    return breaks
+
+
+def _cell_breaks(line: str, width: int) -> list[int]:
+    """Where each row of a line begins, so that none is wider than ``width`` cells: after a blank where there is one."""
+    breaks = [0]
+    used = since_blank = 0  # cells of the row so far, and of it those after its last blank
+    blank = 0  # where the row could begin that follows its last blank; 0 when it has none
     for place, character in enumerate(line):
         cells = cell_len(character)
-        if used + cells > width and used:
-            breaks.append(place)
-            used = 0
+        if used + cells > width and used and (character != " " or used > width):
+            breaks.append(blank or place)
+            used = since_blank if blank else 0
+            blank = since_blank = 0
         used += cells
+        since_blank += cells
+        if character == " ":
+            blank, since_blank = place + 1, 0
     return breaks
