@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.histories import run_record, write_run
+from tests.support.histories import many_tasks, run_record, write_run
 from tests.support.hostile import COMMANDS, MARKUP
 from tests.support.pty import Terminal, screens
 
@@ -271,3 +271,31 @@ def test_live_runs_are_named_when_the_screens_are_left(tmp_path: Path) -> None:
         terminal.send("q")
         assert terminal.wait() == 0
         assert f"tui-eval watch {run.run_id}".encode() in terminal.raw
+
+
+def test_a_run_of_a_hundred_thousand_tasks_opens_in_less_than_half_a_second_of_cpu(tmp_path: Path) -> None:
+    """Counted from the first paint, less what the same takes for a run of four tasks (imports, drawing)."""
+    told = tmp_path / "cpu"
+    asyncio.run(many_tasks(tmp_path / "large.db", 100_000))
+    asyncio.run(write_run(tmp_path / "small.db", run_record(), requests=("prod",)))
+    code = (
+        "import sys, time; from pathlib import Path; from tui_eval.tui import app, application\n"
+        "def look(self):\n"
+        "    table = self.screen.query('#tasks').first() if self.screen.query('#tasks') else None\n"
+        "    if table and table.source.count() and table.source.row(0):\n"
+        f"        Path({str(told)!r}).write_text(str(time.process_time()))\n"
+        "        self.exit()\n"
+        "usual = application.TuiEvalApp.on_mount\n"
+        "def on_mount(self):\n"
+        "    usual(self); self.set_interval(0.05, lambda: look(self))\n"
+        "application.TuiEvalApp.on_mount = on_mount\n"
+        "app.main(Path(sys.argv[1]), config=Path(sys.argv[2]), run_id='last')"
+    )
+    spent: dict[str, float] = {}
+    for _ in range(2):
+        for name in ("small", "large"):
+            path = str(tmp_path / f"{name}.db")
+            with Terminal([sys.executable, "-c", code, path, str(tmp_path / "c.yaml")]) as terminal:
+                terminal.wait(40)
+            spent[name] = min(spent.get(name, 99.0), float(told.read_text()))
+    assert spent["large"] - spent["small"] < 0.5, spent

@@ -68,8 +68,13 @@ def _watch_live(history: Path | None) -> int:
     demo = start(place)
     status = main(place, run_id=demo.run_id)
     with History(place) as stored:
-        if not state_now(stored.run(demo.run_id)).live:
-            demo.end_agent()
+        ended = not state_now(stored.run(demo.run_id)).live
+    if ended:
+        demo.end_agent()
+        tell(
+            f"The demo is run {demo.run_id} of the history: `tui-eval` shows it again, `tui-eval show {demo.run_id}` prints "
+            "it. Plans to start from: `tui-eval demo --copy-samples FOLDER`."
+        )
     return status
 
 
