@@ -13,3 +13,9 @@ CASES = Path(__file__).parent / "cases"
 def cases() -> Path:
     """The folder of recorded inputs on which tools like this fail in public, one folder a kind."""
     return CASES
+
+
+@pytest.fixture(autouse=True)
+def _no_demo_agent_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts a demo in this process sets the address of its agent; the next test must not find it."""
+    monkeypatch.delenv("DEMO_AGENT_URL", raising=False)
