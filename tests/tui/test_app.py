@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.css.query import NoMatches
+from textual.worker import WorkerFailed
 
 from tests.support.histories import run_record, write_run
 from tests.support.hostile import COMMANDS, MARKUP
@@ -222,3 +225,39 @@ async def test_keys_of_the_users_own_replace_ours_everywhere_they_are_shown(make
         assert table.cursor == 0
         await pilot.press("question_mark")
         assert "ctrl+n" in await see(pilot, "Next row")
+
+
+async def test_an_answer_that_comes_after_its_screen_was_left_ends_nothing(make_app: Make) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "There is no run")
+        app.open("settings")
+        await see(pilot, "Settings")
+        left = app.screen
+
+        async def late() -> None:
+            while left.query("#settings"):
+                try:
+                    await asyncio.sleep(0.01)
+                except asyncio.CancelledError:
+                    break
+            left.query_one("#nothing")
+
+        left.run_worker(late())
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause(0.2)
+        assert app.defect is None
+        assert app.is_running
+
+
+async def test_a_widget_that_is_not_there_is_a_defect_on_a_screen_in_use(make_app: Make) -> None:
+    async def wrong() -> None:
+        app.screen.query_one("#nothing")
+
+    app = make_app()
+    with pytest.raises(WorkerFailed):  # noqa: PT012
+        async with app.run_test(size=(80, 24)) as pilot:
+            app.screen.run_worker(wrong())
+            await pilot.pause(0.2)
+    assert isinstance(app.defect, NoMatches)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding
+from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -136,9 +137,19 @@ class TuiEvalApp(App[int]):
         self._close_messages_no_wait()
 
     def _handle_exception(self, error: Exception) -> None:
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(error, WorkerFailed) and isinstance(cause, NoMatches) and self._is_left(cause):
+            return  # an answer that came after the widgets that it was for
         if self.defect is None:
-            self.defect = error.error if isinstance(error, WorkerFailed) else error
+            self.defect = cause
         super()._handle_exception(error)
+
+    def _is_left(self, cause: BaseException) -> bool:
+        """Whether the worker that failed belongs to a screen that is being left, or the application is."""
+        worker = next((each for each in self.workers if each.error is cause), None)
+        if worker is None or not self._running:
+            return not self._running
+        return worker.node._pruning or worker.node._closing or not worker.node.is_attached
 
     # -- places --
 
