@@ -23,6 +23,7 @@ from tui_eval.tui.styles import named
 from tui_eval.tui.text import fit, line, pad
 from tui_eval.tui.widgets.cells import GAP, Cell, CellValue, Column, Row, layout, natural
 from tui_eval.tui.widgets.row_source import ListSource, RowSource
+from tui_eval.tui.widgets.segments import joined
 
 GUTTER = 2
 
@@ -443,25 +444,3 @@ class LineTable(ScrollView, can_focus=True):
             self.action_select()
         else:
             self.cursor = index
-
-
-def joined(segments: Sequence[Segment]) -> list[Segment]:
-    """The same line in fewer pieces: blanks take the style of what stands before them when only the text's colour
-    differs. Every change of style costs some 40 bytes on the way to the terminal."""
-    found: list[Segment] = []
-    for segment in segments:
-        if not segment.text:
-            continue
-        last = found[-1] if found else None
-        if last is not None and (segment.style == last.style or (segment.text.isspace() and _alike(segment, last))):
-            found[-1] = Segment(last.text + segment.text, last.style)
-        else:
-            found.append(segment)
-    return found
-
-
-def _alike(blank: Segment, other: Segment) -> bool:
-    """Whether blanks look the same in both styles."""
-    one, two = blank.style or Style(), other.style or Style()
-    marked = one.underline or two.underline or one.strike or two.strike
-    return one.bgcolor == two.bgcolor and one.reverse == two.reverse and not marked
