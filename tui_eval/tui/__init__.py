@@ -10,6 +10,8 @@ The parts
 ``projections/``    records to rows and texts: plain functions, tested without a terminal
 ``polling``         questions to the history in threads; answers come as typed messages
 ``background``      other long work, in threads that neither the keys nor the end of the program wait for
+``long_work``       what the user asked for and takes long (deleting, exporting): told in the title bar, stopped with a key
+``child_command``   the command line in a process of its own, for what needs the engine or must not hold the keys
 ``keys/``           one module a group of keys; ids, help, README table and the check for clashes come from there
 ``text``            the one way for text from outside onto the screen
 
@@ -56,6 +58,8 @@ Rules
   else may take more than a few milliseconds in the event loop. Work of many steps tells how far it is, between steps.
 * A screen that is not in front (``polling.in_front``) draws nothing: the toolkit would send the one in front anew.
 * A key that means something closer here than elsewhere: its id in ``INSTEAD`` of the group.
+* What a screen is for stands first in the line of keys: ids in ``HINTS``; what a key means there: ``LABELS``.
+* A filter is a ``text_query``: words, patterns, "phrases", ``!without``; fields (``tag:x``) are read by its projection.
 * A question before something irreversible, or before anything that calls an agent: ``dialogs.Confirm``.
 * Heavy imports (httpx, yaml, pydantic, the store's reader) inside the functions that need them.
 * Colours only as ``$state-…``, ``$muted``, ``$primary``, ``$edge`` … of the theme; a state has its glyph and word too.
