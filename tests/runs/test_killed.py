@@ -147,7 +147,10 @@ def test_a_run_of_two_thousand_tasks_is_killed_at_fifty_moments_and_loses_nothin
         arguments = ["resume", "it"]
         if kills < 50:
             # The clock starts when there are tasks: else most kills would fall into the start of the program.
-            product.wait_for("SELECT 1 FROM runs WHERE pid = ? AND state = 'running'", process.pid)
+            # Where the kill before came late, what is left can be over before anybody sees it run.
+            running = "SELECT 1 FROM runs WHERE pid = ? AND state = 'running'"
+            while process.poll() is None and not (_stands(product) and product.query(running, process.pid)):
+                time.sleep(0.02)
             time.sleep(moments.uniform(0, 0.8))
             process.kill()
         _, errors = process.communicate(timeout=120)
@@ -157,10 +160,10 @@ def test_a_run_of_two_thousand_tasks_is_killed_at_fifty_moments_and_loses_nothin
         assert product.query("PRAGMA integrity_check") == [("ok",)]
         counted = product.query("SELECT sum(passed + failed + error_count + unscored + cancelled) FROM requests")
         assert counted == [(len(now),)]
-        if process.returncode >= 0:
-            break
+        if process.returncode >= 0 or product.query("SELECT state FROM runs") == [("completed",)]:
+            break  # the last kill can come when all is done and the program only has to end
         kills += 1
-    assert process.returncode == 1, errors
+    assert process.returncode in (1, -signal.SIGKILL), errors
     assert kills >= 40, "the run was over too soon to be killed often"
     outcomes = product.outcomes("it")
     assert {(name, int(case[1:])) for name, case, _ in outcomes} == total

@@ -239,6 +239,17 @@ def test_a_storm_of_sizes_ends_nothing(history: Path) -> None:
         assert terminal.wait() == 0
 
 
+def test_the_size_is_what_the_terminal_says_and_not_what_a_shell_exported(history: Path) -> None:
+    with Terminal(command(history), cols=100, rows=30, environment={"COLUMNS": "80", "LINES": "24"}) as terminal:
+        terminal.wait_for("second")
+        assert "help" in terminal.screen.display[-1]
+        terminal.resize(90, 27)
+        terminal.pump(3, lambda: "help" in terminal.screen.display[-1])
+        assert "help" in terminal.screen.display[-1]
+        terminal.send("q")
+        assert terminal.wait() == 0
+
+
 def test_the_first_paint_waits_neither_for_the_history_nor_for_heavy_imports(history: Path) -> None:
     """The budget is a ratio to the smallest application, in turn on the same machine; CPU at the first paint."""
     told = history.parent / "cpu"

@@ -51,6 +51,7 @@ def _run(
 ) -> int:
     if not os.environ.get("NO_COLOR"):
         os.environ.pop("NO_COLOR", None)  # set but empty means colours; the toolkit takes it for no colours
+    _forget_exported_size()
     from tui_eval.store.place import history_path
     from tui_eval.tui.application import TuiEvalApp
 
@@ -76,6 +77,17 @@ def _run(
         return _report(error)
     _tell_live_runs(place)
     return app.return_code or 0
+
+
+def _forget_exported_size() -> None:
+    """COLUMNS and LINES of a shell that exports them: the terminal itself knows its size, after a change too."""
+    try:
+        size = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ is not None else None
+    except OSError:
+        return
+    if size is not None and size.columns and size.lines:
+        os.environ.pop("COLUMNS", None)
+        os.environ.pop("LINES", None)
 
 
 def _collect_garbage_again() -> None:
