@@ -5,9 +5,11 @@ Text from outside (outputs, case ids, error messages, file names) goes through :
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from datetime import datetime
+from pathlib import Path
 
 from tui_eval.domain import Outcome
 
@@ -51,6 +53,22 @@ def one_line(text: str, width: int | None = None, mark: str = "…") -> str:
         text = text[: 4 * width + 16]  # enough to fill the cells; keeps a huge text cheap
     flat = safe(text).replace("\n", "\\n").replace("\t", "\\t")
     return flat if width is None else cut(flat, width, mark)
+
+
+def relative_path(path: Path, folder: Path) -> str:
+    """The path from ``folder`` on when it lies there, else in full: right in a file of that folder too."""
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def short_path(path: Path | str, folder: Path | None = None) -> str:
+    """A path to read: from ``folder`` on when it lies there, ``~/…`` below the home folder, else in full."""
+    place = Path(path)
+    if folder is not None and place.is_relative_to(folder):
+        return relative_path(place, folder)
+    home = os.environ.get("HOME", "")
+    if home.strip("/") and place.is_relative_to(home):
+        return str(Path("~") / place.relative_to(home))
+    return str(path)
 
 
 def cell_width(text: str) -> int:

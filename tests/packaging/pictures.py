@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,11 +30,13 @@ SIZE = (120, 38)
 
 
 def make_history(folder: Path) -> Path:
-    """A history with the demo's run in it."""
+    """A history with the demo's run in it, from plans below a home folder: no picture says where it was made."""
     history = folder / "history.db"
+    shutil.copytree(samples_folder(), folder / "evals")
+    os.environ["HOME"] = str(folder)
     with embedded_agent() as address:
         os.environ[AGENT_VARIABLE] = address
-        plan = str(samples_folder() / "quickstart.yaml")
+        plan = str(folder / "evals" / "quickstart.yaml")
         carry_out(Job("launch", history=str(history), run_id=RUN, plan=plan, tags=("demo",)))
     return history
 
@@ -62,7 +65,7 @@ async def _application(
 ) -> AsyncIterator[tuple[TuiEvalApp, Pilot[object]]]:
     app = TuiEvalApp(
         history,
-        samples_folder(),
+        folder / "evals",
         terminal=Terminal(refresh_hz=10.0),
         settings=Settings(),
         config=folder / "config.yaml",

@@ -17,7 +17,8 @@ def test_the_pictures_say_what_the_application_says_today(tmp_path: Path, monkey
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("DEMO_AGENT_URL", "")  # drawing sets it: gone again afterwards
+    for name in ("DEMO_AGENT_URL", "HOME"):
+        monkeypatch.setenv(name, "")  # drawing sets them: as before again afterwards
     for name, svg in draw(tmp_path).items():
         kept = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
         assert words(kept) == words(svg), f"{name}.svg is old: run `python -m tests.packaging.pictures`"

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -251,7 +252,10 @@ def test_the_size_is_what_the_terminal_says_and_not_what_a_shell_exported(histor
 
 
 def test_the_first_paint_waits_neither_for_the_history_nor_for_heavy_imports(history: Path) -> None:
-    """The budget is a ratio to the smallest application, in turn on the same machine; CPU at the first paint."""
+    """The budget is a ratio to the smallest application, in turn on the same machine; CPU at the first paint.
+
+    Both as they start for the second time (compiled files are there); medians, for a single start can be 40 % off.
+    """
     told = history.parent / "cpu"
     note = f"open({str(told)!r}, 'w').write(str(__import__('time').process_time()))"
     smallest = (
@@ -266,12 +270,13 @@ def test_the_first_paint_waits_neither_for_the_history_nor_for_heavy_imports(his
         f"app.main(Path({str(history)!r}), config=Path({str(history.parent / 'c.yaml')!r}))"
     )
     spent: dict[str, list[float]] = {"smallest": [], "ours": []}
-    for _ in range(4):
+    for number in range(9):
         for name, code in (("smallest", smallest), ("ours", ours)):
-            with Terminal([sys.executable, "-c", code]) as terminal:
+            with Terminal([sys.executable, "-c", code], environment={"PYTHONDONTWRITEBYTECODE": None}) as terminal:
                 terminal.wait(30)
-            spent[name].append(float(told.read_text()))
-    assert min(spent["ours"]) <= 1.5 * min(spent["smallest"]) + 0.05, spent
+            if number:
+                spent[name].append(float(told.read_text()))
+    assert median(spent["ours"]) <= 1.5 * median(spent["smallest"]), spent
 
 
 def test_live_runs_are_named_when_the_screens_are_left(tmp_path: Path) -> None:
@@ -292,8 +297,10 @@ def test_a_run_of_a_hundred_thousand_tasks_opens_in_less_than_half_a_second_of_c
     code = (
         "import sys, time; from pathlib import Path; from tui_eval.tui import app, application\n"
         "def look(self):\n"
-        "    table = self.screen.query('#tasks').first() if self.screen.query('#tasks') else None\n"
-        "    if table and table.source.count() and table.source.row(0):\n"
+        "    if not hasattr(self, 'table') and not self.screen.query('#tasks'):\n"
+        "        return\n"
+        "    self.table = getattr(self, 'table', None) or self.screen.query_one('#tasks')\n"
+        "    if self.table.source.count() and self.table.source.row(0):\n"
         f"        Path({str(told)!r}).write_text(str(time.process_time()))\n"
         "        self.exit()\n"
         "usual = application.TuiEvalApp.on_mount\n"
@@ -303,7 +310,7 @@ def test_a_run_of_a_hundred_thousand_tasks_opens_in_less_than_half_a_second_of_c
         "app.main(Path(sys.argv[1]), config=Path(sys.argv[2]), run_id='last')"
     )
     spent: dict[str, float] = {}
-    for _ in range(2):
+    for _ in range(4):  # the best of some: noise only adds
         for name in ("small", "large"):
             path = str(tmp_path / f"{name}.db")
             with Terminal([sys.executable, "-c", code, path, str(tmp_path / "c.yaml")]) as terminal:

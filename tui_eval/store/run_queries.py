@@ -36,7 +36,7 @@ class Wanted:
     until: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: a run can have very many, and those take twice as long to make
 class FailureRow:
     """Tasks of one request that ended alike, word for word; ``task`` and ``case_id`` are of the first of them."""
 
@@ -197,10 +197,8 @@ def failures(connection: sqlite3.Connection, run: int) -> list[FailureRow]:
         "GROUP BY tasks.request, outcome, error_kind, message ORDER BY count(*) DESC, min(tasks.id)",
         (run,),
     )
-    return [
-        FailureRow(request, Outcome(outcome), kind, message, count, task, case_id)
-        for request, outcome, kind, message, count, task, case_id in rows
-    ]
+    known = {outcome.value: outcome for outcome in Outcome}
+    return [FailureRow(request, known[outcome], *rest) for request, outcome, *rest in rows]
 
 
 TASK_VALUES = """

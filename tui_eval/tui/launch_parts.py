@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tui_eval.display import one_line
+from tui_eval.display import one_line, relative_path
 
 if TYPE_CHECKING:
     from tui_eval.spec.compose import Part
@@ -69,7 +69,7 @@ def dataset_at(path: Path, folder: Path) -> Choice:
     """A dataset file anywhere, for a plan in ``folder``."""
     from tui_eval.spec.compose import dataset_path
 
-    shown = str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+    shown = relative_path(path, folder)
     return Choice("dataset", path.stem, {"path": dataset_path(shown)}, path.suffix.lstrip("."), shown)
 
 

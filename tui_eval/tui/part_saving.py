@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.display import short_path
 from tui_eval.domain import JsonValue
 from tui_eval.errors import TuiEvalError, UsageError
 from tui_eval.tui.launch_saving import with_suffix, write_plan, wrong_name
@@ -48,8 +49,10 @@ async def ask_and_save(
     except TuiEvalError as error:
         app.notify(str(error), title="Not saved", severity="error", timeout=12)
         return None
-    shown = target.relative_to(app.workspace) if target.is_relative_to(app.workspace) else target
-    app.notify(f"{shown}\nA plan in {_plan_folder(target, of)} takes it with: use: {_used(target, of)}", title="Saved")
+    app.notify(
+        f"{short_path(target, app.workspace)}\nA plan in {_plan_folder(target, of)} takes it with: use: {_used(target, of)}",
+        title="Saved",
+    )
     return target, kept
 
 

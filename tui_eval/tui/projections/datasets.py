@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.display import readable_size
+from tui_eval.display import readable_size, relative_path, short_path
 from tui_eval.errors import Fault
-from tui_eval.tui.projections.plans import relative, sample_parts
+from tui_eval.tui.projections.plans import sample_parts
 from tui_eval.tui.text import plural
 from tui_eval.tui.widgets.cells import Cell, CellValue, Column, Row
 
@@ -59,7 +59,7 @@ def dataset_row(item: DatasetItem, folder: Path) -> Row:
     return Row(
         item.found.path,
         (
-            Cell(relative(item.found.path, folder), "title"),
+            Cell(short_path(item.found.path, folder), "title"),
             Cell(facts.format if facts is not None else "", "muted"),
             readable_size(item.found.size if facts is None else facts.size),
             _count_cell(item),
@@ -192,7 +192,7 @@ def sample_text(item: DatasetItem, folder: Path) -> str:
         "",
     ]
     settings = facts.settings if facts is not None else {}
-    return "\n".join(head) + "\n" + sample_yaml(relative(item.found.path, folder), settings, item.sample)
+    return "\n".join(head) + "\n" + sample_yaml(relative_path(item.found.path, folder), settings, item.sample)
 
 
 def problems(facts: DatasetFacts | None, survey: Survey | None) -> Sequence[Fault]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tui_eval.display import duration
+from tui_eval.display import duration, short_path
 from tui_eval.tui.projections.runs import state_cell, when
 from tui_eval.tui.text import plural
 from tui_eval.tui.widgets.cells import Cell, Column, Row
@@ -50,7 +50,7 @@ def plan_rows(plans: Iterable[Found], last: Mapping[str, RunOverview], workspace
     rows = [Row(BUILD, (Cell("+ compose a plan", "accent"), Cell("from parts", "muted"), "", "", ""))]
     for found in plans:
         overview = last.get(str(found.path))
-        shown = relative(found.path, workspace)
+        shown = short_path(found.path, workspace)
         if overview is None:
             cells: tuple[Any, ...] = (Cell("never run", "muted"), "", "")
         else:
@@ -203,7 +203,7 @@ def offered_samples(
         path = at(request, ("dataset", "path"))
         sample = samples.get(folder / path) if isinstance(path, str) else None
         if sample and at(request, ("dataset", "sample")) != sample:
-            file = relative(folder / path, workspace)
+            file = short_path(folder / path, workspace)
             text = f"{request['name']}: enter takes the sample chosen for {file}: {value_text(dict(sample))}"
             found.append(Note("sample", text, (request["name"], dict(sample))))
     return found
@@ -221,12 +221,7 @@ def fault_text(fault: Fault, workspace: Path) -> str:
     """A fault with its file as it is called in the workspace."""
     from dataclasses import replace
 
-    return str(replace(fault, file=relative(Path(fault.file), workspace)) if fault.file else fault)
-
-
-def relative(path: Path, workspace: Path) -> str:
-    """A path below the workspace without it; another one as it is."""
-    return str(path.relative_to(workspace)) if path.is_relative_to(workspace) else str(path)
+    return str(replace(fault, file=short_path(Path(fault.file), workspace)) if fault.file else fault)
 
 
 def setting_text(setting: Setting, base: Mapping[str, Any] | None) -> str:

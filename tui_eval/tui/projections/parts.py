@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval.display import short_path
 from tui_eval.text_query import TextQuery
 from tui_eval.tui.text import plural
 from tui_eval.tui.widgets.cells import Cell, Column, Row
@@ -24,7 +25,7 @@ COLUMNS = (
 
 def where(part: Part, folder: Path) -> str:
     """The file of a saved one, ``plan › request`` of one that stands in a plan."""
-    path = str(part.path.relative_to(folder)) if part.path.is_relative_to(folder) else str(part.path)
+    path = short_path(part.path, folder)
     return path if part.saved else f"{path} › {part.request}"
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.display import short_path
 from tui_eval.errors import Fault
 from tui_eval.text_query import TextQuery
 from tui_eval.tui.plan_reading import CheckedPlan, RequestPreview
@@ -65,7 +66,7 @@ def plan_row(item: PlanItem, folder: Path, now: datetime) -> Row:
             str(len(checked.requests)) if checked is not None and checked.requests else Cell("-", "muted"),
             last_run(last),
             Cell(when(last.run.created_at, now) if last else "", "muted"),
-            Cell(relative(found.path, folder), "muted"),
+            Cell(short_path(found.path, folder), "muted"),
         ),
     )
 
@@ -90,11 +91,6 @@ def last_run(last: RunOverview | None) -> CellValue:
     return shown if STATE_LOOKS[last.state][0] == "✓" else (Cell(f"{state.text} ", state.style), *shown)
 
 
-def relative(path: Path, folder: Path) -> str:
-    """The path from the workspace on, in full when it is elsewhere."""
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
-
-
 def ordered(items: Iterable[PlanItem], column: str, descending: bool, folder: Path) -> list[PlanItem]:
     """In the order of the paths, or by a column; what has no such value comes last either way."""
     by_path = sorted(items, key=lambda item: item.found.path)
@@ -115,7 +111,7 @@ _SORTS: dict[str, Callable[[PlanItem], Any]] = {
 
 def matches(found: Found, wanted: TextQuery, folder: Path) -> bool:
     """Whether the name, the path and the kind match."""
-    return wanted.matches(f"{found.name}\n{relative(found.path, folder)}\n{found.kind}")
+    return wanted.matches(f"{found.name}\n{short_path(found.path, folder)}\n{found.kind}")
 
 
 def request_row(request: RequestPreview) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_eval.display import local_time
+from tui_eval.display import local_time, short_path
 from tui_eval.tui.text import line
 from tui_eval.tui.widgets.counts import percent
 
@@ -22,7 +22,7 @@ def details(overview: RunOverview, width: int) -> str:
         rate += f", {counters.reused} reused"
     lines = [
         f"{run.run_id}   made {local_time(run.created_at)}   {rate}",
-        f"plan {run.plan_path or 'given as data'}",
+        f"plan {short_path(run.plan_path) if run.plan_path else 'given as data'}",
         f"taken up from {run.parent_run_id}" if run.parent_run_id else "",
         run.error or run.note or (run.warnings[0] if run.warnings else ""),
     ]

@@ -92,8 +92,10 @@ def group_rows(failures: Sequence[FailureRow]) -> list[Group]:
     for place, row in enumerate(failures):
         # Finding what two messages have in common is dear; the most frequent ones come first.
         pattern = normalised(row.message) if place < MOST_MESSAGES else OTHER
-        group = Group(row.outcome, row.error_kind, pattern, row.message)
-        group = groups.setdefault(group.key, group)
+        key = row.outcome.value, row.error_kind, pattern
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = Group(row.outcome, row.error_kind, pattern, row.message)
         group.same = group.same and row.message == group.message
         group.count += row.count
         group.tasks.append(row.task)

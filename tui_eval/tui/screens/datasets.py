@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui_eval.display import relative_path
 from tui_eval.errors import DatasetError, Fault
 from tui_eval.tui import keys
 from tui_eval.tui.background import Stopped, away
@@ -21,7 +22,7 @@ from tui_eval.tui.dataset_shelf import DatasetFacts, DatasetShelf
 from tui_eval.tui.plan_reading import find
 from tui_eval.tui.projections import datasets as rows
 from tui_eval.tui.projections.datasets import DatasetItem
-from tui_eval.tui.projections.plans import fault_text, matches, relative
+from tui_eval.tui.projections.plans import fault_text, matches
 from tui_eval.tui.screens.browse import BrowseScreen
 from tui_eval.tui.screens.dataset_cases import CasesTable
 from tui_eval.tui.text import content, plural
@@ -382,7 +383,7 @@ class DatasetsScreen(BrowseScreen):
             return ""
         settings = facts.settings if facts is not None else {}
         sample = self.tui.chosen_samples.get(path, {})
-        return rows.sample_yaml(relative(path, self.tui.workspace), settings, sample)
+        return rows.sample_yaml(relative_path(path, self.tui.workspace), settings, sample)
 
     def action_copy(self) -> None:
         from tui_eval.tui.screens.copying import copy_text

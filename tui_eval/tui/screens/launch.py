@@ -15,9 +15,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_eval import text_query
+from tui_eval.display import short_path
 from tui_eval.tui import keys
 from tui_eval.tui.launch_draft import draft_of_file
-from tui_eval.tui.projections.launch import BUILD, PLANS, last_runs, plan_rows, relative
+from tui_eval.tui.projections.launch import BUILD, PLANS, last_runs, plan_rows
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import content, plural
 from tui_eval.tui.widgets.filter_bar import FilterBar
@@ -108,7 +109,7 @@ class LaunchScreen(BaseScreen):
         folder = self.tui.workspace
         plans = [] if workspace is None else workspace.of_kind("plan")
         wanted = text_query.parse(self._listed.text)
-        shown = [each for each in plans if wanted.matches(f"{each.name}\n{relative(each.path, folder)}")]
+        shown = [each for each in plans if wanted.matches(f"{each.name}\n{short_path(each.path, folder)}")]
         rows = plan_rows(shown, self._last, folder, datetime.now().astimezone())
         self.query_one(LineTable).show(rows if not wanted else rows[1:])
         if workspace is None:
