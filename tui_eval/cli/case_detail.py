@@ -17,10 +17,16 @@ LONGEST_TEXT = 20_000
 """Characters of one text that are printed; `--json` and `export` have all of it."""
 
 
+def task_json(task: TaskRecord, request: str) -> dict[str, Any]:
+    """A task as JSON data, without the keys of the database."""
+    data = asdict(task)
+    for name in ("id", "run", "case_key"):
+        del data[name]
+    return {**data, "request": request, "outcome": task.outcome.value}
+
+
 def case_json(stored: History, task: TaskRecord, request: str) -> dict[str, Any]:
     """Everything that is kept about a task, as JSON data."""
-    from tui_eval.cli.show import task_json
-
     return {
         **task_json(task, request),
         "input": stored.case(task.case_key),

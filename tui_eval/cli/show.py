@@ -182,6 +182,8 @@ def _show_tasks(
         else:
             more += 1
     if as_json:
+        from tui_eval.cli.case_detail import task_json
+
         out_json([task_json(task, names[task.request]) for task in tasks])
         return
     rows = [
@@ -198,14 +200,6 @@ def _show_tasks(
     ]
     out_table(["outcome", "request", "case", "attempts", "took", "score", "why, or the output"], rows, right=(3, 4, 5))
     out(f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}" + (f", {more} more (--limit)" if more else ""))
-
-
-def task_json(task: TaskRecord, request: str) -> dict[str, Any]:
-    """A task as JSON data, without the keys of the database."""
-    data = asdict(task)
-    for name in ("id", "run", "case_key"):
-        del data[name]
-    return {**data, "request": request, "outcome": task.outcome.value}
 
 
 def _show_case(
