@@ -26,19 +26,37 @@ from tui_eval.tui.terminal import Terminal
 
 FOLDER = Path(__file__).parent.parent / "pictures"
 RUN = "20270101-120000-demo"
-SIZE = (120, 38)
+AGAIN = "20270101-121500-demo"
+OTHERS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("http-sse", ("nightly",)),
+    ("judge", ("judge",)),
+    ("chat", ("nightly", "model-b")),
+    ("repeats-and-retries", ()),
+    ("structured-output", ("nightly",)),
+)
+"""The plans of the other runs, oldest first, with their tags."""
+SIZE = (120, 30)
 
 
 def make_history(folder: Path) -> Path:
-    """A history with the demo's run in it, from plans below a home folder: no picture says where it was made."""
+    """A history with the demo's run and some others, from plans below a home folder: no picture says where it was."""
     history = folder / "history.db"
     shutil.copytree(samples_folder(), folder / "evals")
     os.environ["HOME"] = str(folder)
     with embedded_agent() as address:
         os.environ[AGENT_VARIABLE] = address
-        plan = str(folder / "evals" / "quickstart.yaml")
-        carry_out(Job("launch", history=str(history), run_id=RUN, plan=plan, tags=("demo",)))
+        for number, (plan, tags) in enumerate(OTHERS):
+            job = Job(
+                "launch", str(history), f"20270101-11{number:02}00-{plan[:4]}", str(_plan(folder, plan)), tags=tags
+            )
+            carry_out(job)
+        carry_out(Job("launch", str(history), RUN, str(_plan(folder, "quickstart")), tags=("demo",)))
+        carry_out(Job("rerun", str(history), AGAIN, parent=RUN, selection={"failed": True}, tags=("demo",)))
     return history
+
+
+def _plan(folder: Path, name: str) -> Path:
+    return folder / "evals" / f"{name}.yaml"
 
 
 def draw(folder: Path) -> dict[str, str]:

@@ -29,7 +29,7 @@ COLUMNS = (
     Column("bar", "progress", BAR, priority=7),
     Column("done", "done", 11, priority=8, right=True),
     Column("rate", "pass", 6, priority=9, right=True),
-    Column("counts", "✓pass ✗fail !err ?none", 18, weight=1, most=30, priority=8),
+    Column("counts", "✓pass ✗fail !err ?none", 18, weight=1, most=30, priority=8, short="✓ ✗ ! ?"),
     Column("p50", "p50", 8, priority=3, right=True),
     Column("p95", "p95", 8, priority=3, right=True),
     Column("speed", "a minute", 8, priority=2, right=True),

@@ -46,7 +46,7 @@ WIDE = (
 )
 _NARROWER = {
     "plan": Column("plan", "plan", 12, weight=3, most=40, priority=10, sort="name"),
-    "counts": Column("counts", "✓pass ✗fail !err ?none", 14, weight=1, most=30, priority=7),
+    "counts": Column("counts", "✓pass ✗fail !err ?none", 14, weight=1, most=30, priority=7, short="✓ ✗ ! ?"),
     "took": Column("took", "took", 10, priority=6, right=True, sort="took"),
 }
 NARROW = tuple(_NARROWER.get(each.name, each) for each in WIDE)

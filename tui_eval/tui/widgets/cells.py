@@ -6,6 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tui_eval.display import cell_width
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -34,7 +36,8 @@ class Column:
 
     ``width`` is the least it needs; what is left of the screen is shared out by ``weight`` (0: stays at ``width``) up
     to ``most``. When the screen is narrow, columns with the lowest ``priority`` are left out first. ``sort`` is what
-    the owner gets as the column to sort by, "" when it cannot be sorted.
+    the owner gets as the column to sort by, "" when it cannot be sorted. ``short`` is the title where the whole one
+    does not fit.
     """
 
     name: str
@@ -45,6 +48,11 @@ class Column:
     priority: int = 5
     right: bool = False
     sort: str = ""
+    short: str = ""
+
+    def heading(self, width: int) -> str:
+        """The title for ``width`` cells."""
+        return self.short if self.short and cell_width(self.title) > width else self.title
 
 
 GAP = 2

@@ -269,7 +269,7 @@ class LineTable(ScrollView, can_focus=True):
         segments = [Segment(" " * GUTTER, style)]
         for place, (index, width) in enumerate(self._layout):
             column = self.columns[index]
-            title = column.title
+            title = column.heading(width)
             if self.sort_column and column.sort == self.sort_column:
                 title += "▼" if self.descending else "▲"
             segments.append(Segment(" " * (GAP if place else 0) + pad(title, width, column.right), style))
