@@ -11,6 +11,7 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tui_eval.domain import JsonValue
 from tui_eval.spec import kinds
@@ -44,6 +45,7 @@ _QUERY = re.compile(r"([?&;]([^=&#?\s]+)=)([^&#\s]+)")
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(=(.*))?", re.DOTALL)
 
 
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """True when a header, option, variable or parameter of this name holds a credential (``X-Api-Key``,
     ``access_token``, ``dbPassword``, ``OPENAI_KEY``), false for ``max_tokens``, ``token_count``, ``keyboard``."""

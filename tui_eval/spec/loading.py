@@ -7,6 +7,7 @@ agent is called, and no package is imported but that of a kind the plan names.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from tui_eval.spec.model import Dataset, Defaults, Execution, Plan, PlanHead, Re
 from tui_eval.spec.names import safe_name
 from tui_eval.spec.nodes import Node, Place, merge, node_of, with_value
 from tui_eval.spec.nodes import Path as KeyPath
-from tui_eval.spec.option_checks import TextRules, check_languages, check_texts
+from tui_eval.spec.option_checks import check_languages, check_texts, text_rules
 from tui_eval.spec.overrides import Override, apply_overrides, parse_overrides
 from tui_eval.spec.requests import ADVICE, LoadedEvaluator, LoadedRequest, RequestReader
 from tui_eval.spec.secrets import SHORTEST, Secrets
@@ -289,7 +290,7 @@ class _Loader:
                 model = known[named.value].options_model()
                 validated(model, solution, self.findings, partial=True, what=f"a solution of type {named.value}")
                 check_languages(model, solution, self.findings)
-                check_texts(solution, TextRules(model, solution=True), None, self.findings)
+                check_texts(solution, text_rules(model, solution=True), None, self.findings)
             elif named is not None or not solution.is_map:
                 self.reader.kind_of(solution, "type", known, "solution")
         if "dataset" in sections:
@@ -392,10 +393,12 @@ def _request_names(root: Node) -> list[str | None]:
 def _path_by_name(names: Sequence[str | None]) -> Any:
     """A function that puts the name of a request where a path has its number."""
 
+    count = Counter(names)
+
     def by_name(path: KeyPath) -> KeyPath:
         if len(path) > 1 and path[0] == "requests" and isinstance(path[1], int) and path[1] < len(names):
             name = names[path[1]]
-            if name is not None and names.count(name) == 1:
+            if name is not None and count[name] == 1:
                 return ("requests", name, *path[2:])
         return path
 

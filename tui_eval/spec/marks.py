@@ -5,7 +5,9 @@ A mark stands in an ``Annotated`` type: ``url: Annotated[str, Template]``. Third
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -68,8 +70,17 @@ VariableEntries = VariableMark()
 Verbatim = VerbatimMark()
 
 
-def marks(field: FieldInfo) -> list[Any]:
-    """Every mark of a field, also those inside ``… | None``."""
+KNOWN_MODELS = 256
+"""Most models whose marks are kept: a plan of thousands of requests uses a handful of kinds."""
+
+
+@lru_cache(maxsize=KNOWN_MODELS)
+def field_marks(model: type[BaseModel]) -> Mapping[str, tuple[Any, ...]]:
+    """Every mark of every field of a model, also those inside ``… | None``, by the field's name."""
+    return {name: tuple(_marks(field)) for name, field in model.model_fields.items()}
+
+
+def _marks(field: FieldInfo) -> list[Any]:
     found = list(field.metadata)
     pending = [field.annotation]
     while pending:
@@ -81,16 +92,16 @@ def marks(field: FieldInfo) -> list[Any]:
 
 def marked(model: type[BaseModel], mark: type) -> list[str]:
     """Names of the fields that carry a mark of this class."""
-    return [name for name, field in model.model_fields.items() if any(isinstance(item, mark) for item in marks(field))]
+    return [name for name, marks in field_marks(model).items() if any(isinstance(item, mark) for item in marks)]
 
 
-def mark_of(field: FieldInfo, mark: type) -> Any:
-    """The field's mark of this class, None when it has none."""
-    return next((item for item in marks(field) if isinstance(item, mark)), None)
+@lru_cache(maxsize=KNOWN_MODELS)
+def inner_models(model: type[BaseModel]) -> Mapping[str, type[BaseModel] | None]:
+    """The options model that each field holds (alone, or as a member of a union), None when it holds none."""
+    return {name: _inner_model(field) for name, field in model.model_fields.items()}
 
 
-def inner_model(field: FieldInfo) -> type[BaseModel] | None:
-    """The options model that a field holds (alone, or as a member of a union), None when it holds none."""
+def _inner_model(field: FieldInfo) -> type[BaseModel] | None:
     pending = [field.annotation]
     while pending:
         annotation = pending.pop()

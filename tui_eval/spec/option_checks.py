@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -20,6 +22,7 @@ from tui_eval.spec.expressions import (
 )
 from tui_eval.spec.findings import Findings
 from tui_eval.spec.marks import (
+    KNOWN_MODELS,
     AddressMark,
     ExpressionMark,
     HeaderMark,
@@ -28,9 +31,9 @@ from tui_eval.spec.marks import (
     TemplateMark,
     VariableMark,
     VerbatimMark,
-    inner_model,
+    field_marks,
+    inner_models,
     marked,
-    marks,
 )
 from tui_eval.spec.nearest import suggestion
 from tui_eval.spec.nodes import Node, Path, Place
@@ -44,15 +47,16 @@ def check_languages(model: type[BaseModel], node: Node, findings: Findings) -> N
     """Expressions, patterns, schemas and addresses in a section, at any depth, whether or not the rest of it fits."""
     if not node.is_map:
         return
+    inner_by_name, marks_by_name = inner_models(model), field_marks(model)
     for name, field in model.model_fields.items():
         key = field.alias or name
         child = node.get(key)
         if child is None or child.value is None:
             continue
-        inner = inner_model(field)
+        inner = inner_by_name[name]
         if inner is not None and child.is_map:
             check_languages(inner, child, findings)
-        for mark in marks(field):
+        for mark in marks_by_name[name]:
             for place, fault in _language_faults(mark, child, node.keys.get(key, child.place)):
                 findings.add(place, fault)
 
@@ -94,19 +98,32 @@ def _texts(node: Node, place: Place) -> list[tuple[Place, str]]:
     return [(place, text)] if text is not None else []
 
 
+@dataclass(frozen=True, slots=True)
 class TextRules:
-    """Where references and templates may stand in the texts of one section."""
+    """Where references and templates may stand in the texts of one section, by its keys."""
 
-    def __init__(self, model: type[BaseModel], *, solution: bool) -> None:
-        fields = model.model_fields
-        names = {name: field.alias or name for name, field in fields.items()}
-        self.templates = {names[name] for name in marked(model, TemplateMark)}
-        self.verbatim = {names[name] for name in marked(model, VerbatimMark)}
-        self.languages = {
-            names[name] for mark in (ExpressionMark, PatternMark, SchemaMark) for name in marked(model, mark)
-        }
-        self.free = {names[name] for name, field in fields.items() if "typing.Any" in str(field.annotation)}
-        self.solution = solution
+    templates: frozenset[str]
+    verbatim: frozenset[str]
+    languages: frozenset[str]
+    free: frozenset[str]
+    solution: bool
+
+
+@lru_cache(maxsize=KNOWN_MODELS)
+def text_rules(model: type[BaseModel], *, solution: bool) -> TextRules:
+    """The rules for the texts of a section that a ``model`` describes."""
+    fields = model.model_fields
+
+    def keys(*of: type) -> frozenset[str]:
+        return frozenset(fields[name].alias or name for mark in of for name in marked(model, mark))
+
+    return TextRules(
+        templates=keys(TemplateMark),
+        verbatim=keys(VerbatimMark),
+        languages=keys(ExpressionMark, PatternMark, SchemaMark),
+        free=frozenset(field.alias or name for name, field in fields.items() if "typing.Any" in str(field.annotation)),
+        solution=solution,
+    )
 
 
 def check_texts(node: Node, rules: TextRules, environment: Mapping[str, str] | None, findings: Findings) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,11 +15,11 @@ from tui_eval.spec import kinds
 from tui_eval.spec.credentials import hide_credentials
 from tui_eval.spec.findings import Findings
 from tui_eval.spec.foreign import COMPASS_SECTIONS
-from tui_eval.spec.marks import AddressMark, ResolvedMark, TemplateMark, VerbatimMark, marked
+from tui_eval.spec.marks import KNOWN_MODELS, AddressMark, ResolvedMark, TemplateMark, VerbatimMark, marked
 from tui_eval.spec.model import Dataset, Execution, Request, RequestHead
 from tui_eval.spec.nearest import suggestion
 from tui_eval.spec.nodes import Node, Path, Place
-from tui_eval.spec.option_checks import TextRules, check_credentials, check_languages, check_mapping, check_texts
+from tui_eval.spec.option_checks import check_credentials, check_languages, check_mapping, check_texts, text_rules
 from tui_eval.spec.references import resolve_value
 from tui_eval.spec.templates import RequestTemplate, compile_request, template_faults
 from tui_eval.spec.validation import check_keys, known_keys, validated
@@ -143,7 +144,7 @@ class RequestReader:
         check_languages(Dataset, section, self.findings)
         if section.get("path") is not None:
             only_path = Node({"path": section.value["path"]}, section.place, keys=section.keys)
-            self.names |= check_texts(only_path, TextRules(Dataset, solution=True), self._checked, self.findings)
+            self.names |= check_texts(only_path, text_rules(Dataset, solution=True), self._checked, self.findings)
         if dataset is not None and dataset.platform is not None and dataset.platform not in self.platforms:
             name = dataset.platform
             self.findings.add(section.keys["platform"], f"the plan has no section `{name}`", f"add `{name}:`")
@@ -154,7 +155,7 @@ class RequestReader:
         """A section that is the same for all cases, references resolved; None when it has a fault."""
         before = self.findings.count
         options = validated(model, node, self.findings, what=what)
-        self.names |= check_texts(node, TextRules(model, solution=False), self._checked, self.findings)
+        self.names |= check_texts(node, text_rules(model, solution=False), self._checked, self.findings)
         if options is None or self.findings.count > before:
             return None
         with contextlib.suppress(SpecError):  # a fault already where it matters
@@ -173,7 +174,7 @@ class RequestReader:
         name, model = kind
         options = validated(model, section, self.findings, what=f"a solution of type {name}")
         check_languages(model, section, self.findings)
-        self.names |= check_texts(section, TextRules(model, solution=True), self._checked, self.findings)
+        self.names |= check_texts(section, text_rules(model, solution=True), self._checked, self.findings)
 
         def locate(path: Path) -> Place:
             leaf, place, _ = section.find(path)
@@ -264,7 +265,7 @@ class RequestReader:
         options = validated(model, node, self.findings, what=f"the evaluator {name}")
         check_mapping(node, model, self.findings)
         check_languages(model, node, self.findings)
-        names = check_texts(node, TextRules(model, solution=False), self._checked if used else None, self.findings)
+        names = check_texts(node, text_rules(model, solution=False), self._checked if used else None, self.findings)
         if options is None or not used:
             return None
         self.names |= names
@@ -311,11 +312,12 @@ class RequestReader:
         return execution
 
 
-def resolved_at_load(model: type[BaseModel]) -> list[str]:
+@lru_cache(maxsize=KNOWN_MODELS)
+def resolved_at_load(model: type[BaseModel]) -> tuple[str, ...]:
     """The fields of a solution in which references are resolved when the plan is loaded: all but templates (rendered
     for each case), proxies (resolved by whoever connects) and shell texts (the shell's own)."""
     later = {name for mark in (TemplateMark, AddressMark, VerbatimMark) for name in marked(model, mark)}
-    return [name for name in model.model_fields if name not in later]
+    return tuple(name for name in model.model_fields if name not in later)
 
 
 def _as_written(options: BaseModel) -> dict[str, Any]:
