@@ -238,7 +238,7 @@ def _calls(sent: dict[str, Any], host: str | None) -> str:
 
 
 def _curl(found: Target, sent: dict[str, Any]) -> str | None:
-    from tui_eval.tui.projections.curl import references, shell_line
+    from tui_eval.reports.shell_line import references, shell_line
 
     return shell_line(sent, references(found.loaded.stored["requests"][found.request.position]["solution"]))
 

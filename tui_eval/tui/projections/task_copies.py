@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui_eval.domain import as_text
+from tui_eval.reports.shell_line import references, shell_line
 from tui_eval.spec.names import safe_name
-from tui_eval.tui.projections.curl import references, shell_line
 from tui_eval.tui.task_reading import TaskView
 from tui_eval.tui.text import plural
 
@@ -67,7 +67,7 @@ def _json(value: object) -> str:
 
 
 def _show(view: TaskView, history: Path) -> str:
-    from tui_eval.tui.projections.curl import quoted
+    from tui_eval.reports.shell_line import quoted
 
     quote: Callable[[str], str] = lambda text: quoted(text, ())  # noqa: E731
     words = [f"--request {quote(view.request.name)}", f"--case {quote(view.task.case_id)}"]
