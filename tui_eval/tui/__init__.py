@@ -60,7 +60,8 @@ Rules
 * A key that means something closer here than elsewhere: its id in ``INSTEAD`` of the group.
 * What a screen is for stands first in the line of keys: ids in ``HINTS``; what a key means there: ``LABELS``.
 * A filter is a ``text_query``: words, patterns, "phrases", ``!without``; fields (``tag:x``) are read by its projection.
-* A question before something irreversible, or before anything that calls an agent: ``dialogs.Confirm``.
+* A question before something irreversible, or before anything that calls an agent: ``dialogs.Confirm``. An action that
+  asks is marked ``@asks`` instead of ``@work``: keys typed before the question is there wait for it (``type_ahead``).
 * Heavy imports (httpx, yaml, pydantic, the store's reader) inside the functions that need them.
 * Colours only as ``$state-…``, ``$muted``, ``$primary``, ``$edge`` … of the theme; a state has its glyph and word too.
 * Usable at 60x18: let low-priority columns and panels go (``-narrow``, ``-short`` on the screen).

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding
 from textual.css.query import NoMatches
@@ -27,12 +28,14 @@ from tui_eval.tui.polling import HistoryAccess, HistoryTrouble
 from tui_eval.tui.settings import Settings
 from tui_eval.tui.terminal import Terminal
 from tui_eval.tui.theme_choice import LOOK_SECONDS, ThemeChoice
+from tui_eval.tui.type_ahead import TypeAhead
 
 if TYPE_CHECKING:
     from tui_eval.tui.dataset_shelf import DatasetShelf
     from tui_eval.tui.plan_reading import PlanShelf
 
 INTERRUPT_SECONDS = 2.0
+_AT_ONCE = frozenset(["ctrl+c", "ctrl+q"])
 WIDTHS = [(0, "-narrow"), (80, "-normal"), (110, "-wide")]
 """Classes that every screen gets by its width in cells; HEIGHTS by its height in lines."""
 HEIGHTS = [(0, "-short"), (24, "-tall"), (34, "-high")]
@@ -76,6 +79,7 @@ class TuiEvalApp(App[int]):
         """Samples chosen on the datasets screen, by the file's absolute path: mappings as `dataset.sample` of a plan."""
         self.themes = ThemeChoice(self)
         self.long_work = LongWork(self, self._show_work)
+        self.type_ahead = TypeAhead(self, super().on_event)
         self._problems = list(problems)
         self._first_run = run_id
         self._painted = painted
@@ -150,6 +154,20 @@ class TuiEvalApp(App[int]):
         if worker is None or not self._running:
             return not self._running
         return worker.node._pruning or worker.node._closing or not worker.node.is_attached
+
+    # -- keys and questions --
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys go through ``type_ahead``, but those that quit whatever is going on."""
+        if isinstance(event, events.Key) and not event.is_forwarded and event.key not in _AT_ONCE:
+            await self.type_ahead.take(event)
+        else:
+            await super().on_event(event)
+
+    async def push_screen_wait(self, screen: Any, *, mode: str | None = None) -> Any:
+        """Ask, in a worker, and wait for the answer; keys that were typed before wait for the question too."""
+        with self.type_ahead.asking(screen):
+            return await super().push_screen_wait(screen, mode=mode)
 
     # -- places --
 

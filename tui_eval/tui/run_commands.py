@@ -28,6 +28,7 @@ async def command(app: TuiEvalApp, run: RunRecord, kind: str, arguments: Mapping
     from tui_eval.store.command_box import give, person, wait_taken
 
     path = app.history.path
+    app.type_ahead.asks_no_more()
     try:
         key = await app.history.call(partial(give, path, run.run_id, kind, arguments, person()))
         answer = await app.history.call(partial(wait_taken, path, key, ANSWER_SECONDS))
@@ -115,6 +116,7 @@ async def start(app: TuiEvalApp, job: Any, typed: Mapping[str, str]) -> str | No
     ``typed`` are values of variables that only this runner gets."""
     from tui_eval.runner import start_detached
 
+    app.type_ahead.asks_no_more()
     app.notify("Starting…", timeout=2)
     try:
         await app.history.call(partial(start_detached, job, environment=typed))

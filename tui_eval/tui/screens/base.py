@@ -41,6 +41,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         self.route = ""
         self._status = ""
         self._watches: list[Watch[object]] = []
+        self._focus_next: Widget | None = None
 
     @property
     def tui(self) -> TuiEvalApp:
@@ -106,3 +107,15 @@ class BaseScreen(Screen[None], inherit_bindings=False):
     def give_back(self) -> bool:
         """``esc``: True when there was something to close first (a filter), so that the screen stays."""
         return False
+    def focus_soon(self, widget: Widget | None) -> None:
+        """Give the focus to a widget once it is displayed, unless something else was asked for by then (None: that the
+        focus stays where it was put meanwhile)."""
+        self._focus_next = widget
+        if widget is not None:
+            self.call_after_refresh(self._focus_now, widget)
+
+    def _focus_now(self, widget: Widget) -> None:
+        if self._focus_next is widget:
+            self._focus_next = None
+            widget.focus()
+

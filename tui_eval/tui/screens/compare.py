@@ -18,6 +18,7 @@ from tui_eval.tui import keys
 from tui_eval.tui.projections import comparison as rows
 from tui_eval.tui.projections.comparison import ChangeFilter, PairSide
 from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.cell_lines import CellLines
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
@@ -199,7 +200,7 @@ class CompareScreen(BaseScreen):
         panels = ("changes", "diff") if self.has_class("-diff") else ("changes", "left", "right")
         if 1 <= number <= len(panels):
             self.set_class(number > 1, "-pair")
-            self.call_after_refresh(self.query_one(f"#{panels[number - 1]}").focus)
+            self.focus_soon(self.query_one(f"#{panels[number - 1]}"))
 
     def next_panel(self, direction: int) -> None:
         panels = ["changes", "diff"] if self.has_class("-diff") else ["changes", "left", "right"]
@@ -214,6 +215,7 @@ class CompareScreen(BaseScreen):
     # -- filter --
 
     def action_filter(self) -> None:
+        self.focus_soon(None)
         self.query_one(FilterBar).open()
 
     def action_cycle(self) -> None:
@@ -257,7 +259,7 @@ class CompareScreen(BaseScreen):
         run_id = self.left if side == "left" else self.right
         self.tui.open("task", run_id=run_id, task_id=task.id, task_ids=[each.id for each in shown if each])
 
-    @work(group="command")
+    @asks("command")
     async def action_export(self) -> None:
         from tui_eval.tui.exporting import export
         from tui_eval.tui.screens.dialogs import Option

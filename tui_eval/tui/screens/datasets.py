@@ -26,6 +26,7 @@ from tui_eval.tui.projections.plans import fault_text, matches
 from tui_eval.tui.screens.browse import BrowseScreen
 from tui_eval.tui.screens.dataset_cases import CasesTable
 from tui_eval.tui.text import content, plural
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.panels import Panel, PanelTabs
@@ -342,7 +343,7 @@ class DatasetsScreen(BrowseScreen):
 
     # -- the sample --
 
-    @work(group="change", exclusive=True)
+    @asks("change", exclusive=True)
     async def action_sample(self) -> None:
         """A form for the sample, with the ids of the marked rows in it."""
         from tui_eval.spec.model import Sample
@@ -391,7 +392,7 @@ class DatasetsScreen(BrowseScreen):
         if text := self._section():
             copy_text(self.tui, "The dataset with its sample", text)
 
-    @work(group="change", exclusive=True)
+    @asks("change", exclusive=True)
     async def action_write(self) -> None:
         from tui_eval.tui.screens.copying import write_text
 

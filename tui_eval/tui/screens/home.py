@@ -22,6 +22,7 @@ from tui_eval.tui.projections.runs import NARROW, WIDE, ordered, run_row
 from tui_eval.tui.runs_reading import FIRST_PAGE, NEXT_PAGE, Found, RunsReading, update_index
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import content
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.cells import Row
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
@@ -280,14 +281,14 @@ class HomeScreen(BaseScreen):
         older, newer = sorted((each.run for each in chosen), key=lambda run: run.created_at)
         self.tui.open("compare", left=older.run_id, right=newer.run_id)
 
-    @work(group="change")
+    @asks("change")
     async def action_tags(self) -> None:
         from tui_eval.tui.run_actions import change_tags
 
         if await change_tags(self.tui, [each.run for each in self.chosen()]):
             self.ask_again()
 
-    @work(group="change")
+    @asks("change")
     async def action_note(self) -> None:
         from tui_eval.tui.run_actions import change_note
 
@@ -295,7 +296,7 @@ class HomeScreen(BaseScreen):
         if overview is not None and await change_note(self.tui, overview.run):
             self.ask_again()
 
-    @work(group="change")
+    @asks("change")
     async def action_delete(self) -> None:
         from tui_eval.tui.run_actions import delete_runs
 

@@ -28,6 +28,7 @@ from tui_eval.tui.projections.launch import PARTS
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.screens.dialogs import Choose, Option, Prompt
 from tui_eval.tui.text import content, plural
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.cells import Cell, Row
 from tui_eval.tui.widgets.line_table import LineTable
 
@@ -190,7 +191,7 @@ class BuildScreen(BaseScreen):
         else:
             self._add_part(kind)
 
-    @work(group="ask", exclusive=True)
+    @asks("ask", exclusive=True)
     async def _add_file(self) -> None:
         folder = self.tui.workspace
         text = await self.app.push_screen_wait(
@@ -203,7 +204,7 @@ class BuildScreen(BaseScreen):
         path = (self.tui.workspace / text.strip()).expanduser()
         return "" if text.strip() and path.is_file() else f"there is no file {path}"
 
-    @work(group="ask", exclusive=True)
+    @asks("ask", exclusive=True)
     async def _add_part(self, of: PartKind) -> None:
         from tui_eval.spec.kinds import evaluator_kinds, solution_kinds
 
@@ -275,7 +276,7 @@ class BuildScreen(BaseScreen):
         sample = dict(choice.section.get("sample") or {})
         self.app.push_screen(LaunchFormScreen(f"sample of {choice.name}", Sample, sample, take))
 
-    @work(group="ask", exclusive=True)
+    @asks("ask", exclusive=True)
     async def action_name(self) -> None:
         name = await self.app.push_screen_wait(Prompt("Name of the plan", self._plan_name, check=_no_name))
         if name is not None:

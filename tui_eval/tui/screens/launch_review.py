@@ -23,6 +23,7 @@ from tui_eval.tui.projections import launch as shown
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.screens.dialogs import Confirm, Prompt
 from tui_eval.tui.text import content
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
 
 _CALLEES_NAMED = 8
@@ -215,7 +216,7 @@ class ReviewScreen(BaseScreen):
     def _request_opened(self, event: LineTable.Selected) -> None:
         self._open_settings(str(event.key))
 
-    @work(group="ask", exclusive=True)
+    @asks("ask", exclusive=True)
     async def _type_variable(self, name: str) -> None:
         from tui_eval.tui.variables import ask_value
 
@@ -274,7 +275,7 @@ class ReviewScreen(BaseScreen):
     def _say_that_faults_come_first(self) -> None:
         self.notify("The plan cannot be read yet: mend its faults in the file, then press ctrl+r.", severity="warning")
 
-    @work(group="ask", exclusive=True)
+    @asks("ask", exclusive=True)
     async def action_override(self) -> None:
         note = self._note()
         old = note.about if note is not None and note.kind == "change" and isinstance(note.about, str) else ""
@@ -289,7 +290,7 @@ class ReviewScreen(BaseScreen):
 
     # -- the run's own words --
 
-    @work(group="ask", exclusive=True)
+    @asks("ask", exclusive=True)
     async def action_tags(self) -> None:
         text = await self.app.push_screen_wait(
             Prompt("Tags of the run, with commas between", ", ".join(self.draft.tags), hint="nightly, baseline")
@@ -299,7 +300,7 @@ class ReviewScreen(BaseScreen):
             self.draft = replace(self.draft, tags=tags)
             self._show()
 
-    @work(group="ask", exclusive=True)
+    @asks("ask", exclusive=True)
     async def action_note(self) -> None:
         text = await self.app.push_screen_wait(
             Prompt("Note on the run", self.draft.note, hint="what is worth remembering")
@@ -310,7 +311,7 @@ class ReviewScreen(BaseScreen):
 
     # -- saving --
 
-    @work(group="ask", exclusive=True)
+    @asks("ask", exclusive=True)
     async def action_save(self) -> None:
         from tui_eval.tui.launch_saving import ask_and_save
 
@@ -324,7 +325,7 @@ class ReviewScreen(BaseScreen):
 
     # -- starting --
 
-    @work(group="start")
+    @asks("start")
     async def action_start(self) -> None:
         if self._starting or not self._can_start():
             return

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on, work
+from textual import on
 from textual.widget import Widget
 
 from tui_eval.domain import JsonValue
@@ -16,6 +16,7 @@ from tui_eval.tui import keys
 from tui_eval.tui.part_reading import KEYS, Part, faults_of, options_model
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import plural
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.form import Form
 
 
@@ -66,7 +67,7 @@ class PartFormScreen(BaseScreen):
         faults = plural(count, "fault") + " (ctrl+n goes to it)" if count and not self.form.waiting else ""
         self.show_place(", ".join(part for part in (faults, changed) if part))
 
-    @work(group="act", exclusive=True)
+    @asks("act", exclusive=True)
     async def action_try(self) -> None:
         from tui_eval.tui.screens.parts import open_try
 
@@ -74,7 +75,7 @@ class PartFormScreen(BaseScreen):
         if data is not None:
             open_try(self, replace(self._part, section=self._section(data)))
 
-    @work(group="act", exclusive=True)
+    @asks("act", exclusive=True)
     async def action_save(self) -> None:
         from tui_eval.tui.part_saving import ask_and_save
 
@@ -104,7 +105,7 @@ class PartFormScreen(BaseScreen):
         self._ask_to_leave()
         return True
 
-    @work(group="leave", exclusive=True)
+    @asks("leave", exclusive=True)
     async def _ask_to_leave(self) -> None:
         from tui_eval.tui.screens.dialogs import Confirm
 

@@ -18,6 +18,7 @@ from tui_eval.tui.part_reading import KEYS, Part, PartOf, Parts, find_parts, kin
 from tui_eval.tui.projections.parts import COLUMNS, matching, part_row, where
 from tui_eval.tui.screens.browse import BrowseScreen
 from tui_eval.tui.text import plural
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.panels import Panel, PanelTabs
@@ -150,7 +151,7 @@ class PartsScreen(BrowseScreen):
         self._wanted = (str(path), "", 0)
         self._look_through()
 
-    @work(group="dialog", exclusive=True)
+    @asks("dialog", exclusive=True)
     async def action_new(self) -> None:
         from tui_eval.tui.screens.dialogs import Choose, Option
 

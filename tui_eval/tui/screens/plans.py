@@ -29,6 +29,7 @@ from tui_eval.tui.projections import plans as rows
 from tui_eval.tui.projections.plans import PlanItem
 from tui_eval.tui.screens.browse import BrowseScreen
 from tui_eval.tui.text import content, plural
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.panels import Panel, PanelTabs
@@ -331,7 +332,7 @@ class PlansScreen(BrowseScreen):
         self.show_files()
         self.notify(f"{path.name} with its datasets: {rows.validity(checked).text}")
 
-    @work(group="change", exclusive=True)
+    @asks("change", exclusive=True)
     async def action_new(self) -> None:
         from tui_eval.tui.plan_actions import new_plan
 

@@ -148,7 +148,7 @@ class RunScreen(RunKeys):
         self.run_id = event.view.run.run_id  # it may have been given as `last` or a beginning
         live = event.view.state.live
         self.set_class(not live, "-past")
-        if first and live:
+        if first and live and not self.query_one(FilterBar).has_class("-open"):
             self.focus_panel(1)
         self._show()
         self.refresh_bindings()
@@ -303,6 +303,7 @@ class RunScreen(RunKeys):
         self._set_panel(1)
         self.query_one(FilterBar).open()
 
+        self.focus_soon(None)
     def action_cycle(self) -> None:
         bar = self.query_one(FilterBar)
         place = _CYCLE.index(bar.text) if bar.text in _CYCLE else 0
@@ -342,7 +343,7 @@ class RunScreen(RunKeys):
     def focus_panel(self, number: int) -> None:
         if 1 <= number <= len(_NAMES):
             self._set_panel(number - 1)
-            self.call_after_refresh(self.table(_NAMES[number - 1]).focus)
+            self.focus_soon(self.table(_NAMES[number - 1]))
 
     def _set_panel(self, panel: int) -> None:
         self.panel = panel

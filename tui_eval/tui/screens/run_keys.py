@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
-from textual import work
-
 from tui_eval.errors import TuiEvalError
 from tui_eval.store.records import Counters, RequestState, RunRecord, RunState
 from tui_eval.tui import keys
 from tui_eval.tui.run_reading import RunView
 from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
 
 
@@ -120,13 +119,13 @@ class RunKeys(BaseScreen):
 
         self._do(lambda run, total: change_tags(self.tui, [run]))
 
-    @work(group="command")
+    @asks("command")
     async def _do(self, what: Callable[[RunRecord, Counters], Coroutine[Any, Any, Any]]) -> None:
         if self.view is not None:
             await what(self.view.run, self.view.total)
             self.ask_again()
 
-    @work(group="command")
+    @asks("command")
     async def _do_and_open(self, what: Callable[[RunRecord, Counters], Coroutine[Any, Any, str | None]]) -> None:
         if self.view is None:
             return
@@ -144,7 +143,7 @@ class RunKeys(BaseScreen):
         else:
             self.tui.open("run", run_id=parent)
 
-    @work(group="command")
+    @asks("command")
     async def action_children(self) -> None:
         from tui_eval.tui.screens.dialogs import Choose, Option
 

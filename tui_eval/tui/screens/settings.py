@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -16,6 +16,7 @@ from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.screens.dialogs import Choose, Option, Prompt
 from tui_eval.tui.settings import Settings
 from tui_eval.tui.text import content
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
 
 
@@ -60,7 +61,7 @@ class SettingsScreen(BaseScreen):
         if isinstance(key, str):
             self._save(**{key: getattr(Settings(), key)})
 
-    @work
+    @asks()
     async def _change_mouse(self) -> None:
         options = [
             Option("automatic", "Automatic", "on, but off over SSH"),
@@ -72,7 +73,7 @@ class SettingsScreen(BaseScreen):
             self._save(mouse={name: value for value, name in MOUSE.items()}[chosen])
             self.notify("The mouse is as set at the next start; m switches it now.")
 
-    @work
+    @asks()
     async def _change_path(self, name: str) -> None:
         current = self.tui.workspace if name == "workspace" else self.tui.history.path
         check = _check_folder if name == "workspace" else _check_history

@@ -17,6 +17,7 @@ from tui_eval.tui.polling import Watch, in_front
 from tui_eval.tui.projections import task_head, task_sections
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.task_reading import TaskReading, TaskView
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.cell_lines import CellLines
 from tui_eval.tui.widgets.section_bar import SectionBar
 from tui_eval.tui.widgets.styled_text import StyledText, StyledView
@@ -182,7 +183,7 @@ class TaskScreen(BaseScreen):
 
     # -- copying --
 
-    @work(group="command")
+    @asks("command")
     async def action_copy(self) -> None:
         chosen = await self._choose_copy("Copy to the clipboard")
         if chosen is None:
@@ -195,7 +196,7 @@ class TaskScreen(BaseScreen):
             return
         copy_text(self.tui, chosen.label, chosen.text)
 
-    @work(group="command")
+    @asks("command")
     async def action_write(self) -> None:
         chosen = await self._choose_copy("Write to a file")
         if chosen is not None:
@@ -249,7 +250,7 @@ class TaskScreen(BaseScreen):
 
     # -- the run --
 
-    @work(group="command")
+    @asks("command")
     async def action_rerun(self) -> None:
         from tui_eval.tui.run_commands import rerun_tasks
 

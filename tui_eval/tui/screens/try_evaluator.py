@@ -15,6 +15,7 @@ from tui_eval.tui import keys
 from tui_eval.tui.projections import trying
 from tui_eval.tui.projections.form_fields import FieldKind, FormField, read_text
 from tui_eval.tui.screens.try_page import TryPage
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.form import Form
 from tui_eval.tui.widgets.section_bar import SectionBar
 from tui_eval.tui.widgets.styled_text import Part as TextPart
@@ -96,7 +97,7 @@ class TryEvaluatorScreen(TryPage):
     def action_type(self) -> None:
         self.query_one(Form).focus_first()
 
-    @work(group="dialog", exclusive=True)
+    @asks("dialog", exclusive=True)
     async def action_choose(self) -> None:
         from tui_eval.tui.case_picking import pick_answer
         from tui_eval.tui.projections.form_fields import write_text
@@ -113,7 +114,7 @@ class TryEvaluatorScreen(TryPage):
         self.text.focus()
         self.notify(f"The answer of {stored.label}. Press s to judge it.", timeout=4)
 
-    @work(group="go", exclusive=True)
+    @asks("go", exclusive=True)
     async def action_go(self) -> None:
         from tui_eval.tui.screens.dialogs import Confirm
 

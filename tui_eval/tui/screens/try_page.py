@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.worker import Worker, WorkerState
 
 from tui_eval.errors import TuiEvalError, UsageError
@@ -15,6 +15,7 @@ from tui_eval.tui.part_reading import Part
 from tui_eval.tui.projections.task_copies import Copy
 from tui_eval.tui.projections.trying import copies
 from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.section_bar import SectionBar
 from tui_eval.tui.widgets.styled_text import Part as TextPart
 from tui_eval.tui.widgets.styled_text import StyledText, StyledView
@@ -152,7 +153,7 @@ class TryPage(BaseScreen):
     def copies(self) -> list[Copy]:
         return copies(self.report)
 
-    @work(group="copy", exclusive=True)
+    @asks("copy", exclusive=True)
     async def action_copy(self) -> None:
         from tui_eval.tui.clipboard import fits
         from tui_eval.tui.screens.copying import copy_text, write_text
@@ -165,7 +166,7 @@ class TryPage(BaseScreen):
         else:
             await write_text(self.tui, self._file_name(chosen), chosen.text, too_large=True)
 
-    @work(group="copy", exclusive=True)
+    @asks("copy", exclusive=True)
     async def action_write(self) -> None:
         from tui_eval.tui.screens.copying import write_text
 

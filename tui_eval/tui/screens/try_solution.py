@@ -23,6 +23,7 @@ from tui_eval.tui.projections import trying
 from tui_eval.tui.projections.form_fields import UNSET, FieldKind, FormField, read_text, write_text
 from tui_eval.tui.screens.try_page import TryPage
 from tui_eval.tui.text import content, line
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.inputs import AreaInput
 from tui_eval.tui.widgets.section_bar import SectionBar
 from tui_eval.tui.widgets.styled_text import Part as TextPart
@@ -101,7 +102,7 @@ class TrySolutionScreen(TryPage):
     def action_type(self) -> None:
         self.area.focus()
 
-    @work(group="dialog", exclusive=True)
+    @asks("dialog", exclusive=True)
     async def action_choose(self) -> None:
         from tui_eval.tui.case_picking import pick_case
 
@@ -164,7 +165,7 @@ class TrySolutionScreen(TryPage):
             return "cannot be sent" if self.report else ""
         return trying.status(self.report)
 
-    @work(group="go", exclusive=True)
+    @asks("go", exclusive=True)
     async def action_go(self) -> None:
         from tui_eval.tui.screens.dialogs import Confirm
 

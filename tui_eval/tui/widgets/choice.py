@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import work
 from textual.app import RenderResult
 from textual.content import Content
 from textual.message import Message
@@ -15,6 +14,7 @@ from textual.widget import Widget
 from tui_eval.domain import JsonValue
 from tui_eval.tui import keys
 from tui_eval.tui.text import fit, line
+from tui_eval.tui.type_ahead import asks
 
 
 class ChoiceInput(Widget, can_focus=True):
@@ -96,7 +96,7 @@ class ChoiceInput(Widget, can_focus=True):
         place = (0 if self.place is None else self.place + 1) + step
         self.place = None if place % count == 0 else place % count - 1
 
-    @work(exclusive=True)
+    @asks(exclusive=True)
     async def action_choose(self) -> None:
         from tui_eval.tui.screens.dialogs import Choose, Option
 

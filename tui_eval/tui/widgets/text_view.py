@@ -7,13 +7,14 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import events, work
+from textual import events
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_eval.tui import keys
 from tui_eval.tui.text import fit, sanitize
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.text_lines import TextLines
 
 
@@ -151,7 +152,7 @@ class TextView(ScrollView, can_focus=True):
         self._lay_out()
         self.refresh()
 
-    @work(exclusive=True)
+    @asks(exclusive=True)
     async def action_search(self) -> None:
         from tui_eval.tui.screens.dialogs import Prompt
 
