@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.records import task
-from tui_eval.analysis.failures import group_failures, normalised
+from tests.evaluators.asking import judged
+from tui_eval.analysis.failures import group_failures, normalised, said
 from tui_eval.domain import Outcome
 
 
@@ -57,13 +58,43 @@ def test_groups_are_sorted_by_size_then_by_first_appearance() -> None:
     groups = group_failures(tasks)
     assert [group.title for group in groups] == [
         "37 × HTTP 502",
-        "2 × exact: <text>, expected <text>",
+        "2 × exact: not the expected value",
         "1 × HTTP 404",
         "1 × HTTP 404",
     ]
     assert [group.outcome for group in groups[2:]] == [Outcome.ERROR, Outcome.UNSCORED]
     assert groups[0].case_ids == ["b0", "b1", "b2", "b3", "b4"]
     assert groups[1].example.case_id == "c"
+
+
+@pytest.mark.parametrize(
+    ("message", "label"),
+    [
+        ('contains: "Canberra" is not in "It is Sydney."', "contains: the expected text is not in the output"),
+        ('contains: "A" (and 2 more) is not in "b"', "contains: several expected texts are not in the output"),
+        ('contains: none of "A", "B" is in "c"', "contains: none of the expected texts is in the output"),
+        ('regex: "^a" does not match anywhere in "b"', "regex: the pattern does not match anywhere in the output"),
+        ("retry 3 of request req_8f3a2b91 to http://a/b", "retry N of request ID to URL"),
+        ('no column "x" in the row', 'no column "…" in the row'),
+        ("HTTP 502 Bad Gateway", "HTTP 502 Bad Gateway"),
+    ],
+)
+def test_a_group_is_named_as_a_person_would(message: str, label: str) -> None:
+    assert said(normalised(message)) == label
+
+
+@pytest.mark.parametrize(
+    ("kind", "output", "expected", "label"),
+    [
+        ("contains", "It is Sydney.", "Canberra", "the expected text is not in the output"),
+        ("contains", "sydney", "Sydney", "the expected text is not in the output; it is there in another case"),
+        ("contains", "x", ["a", "b"], "several expected texts are not in the output"),
+        ("exact", "Sydney", "Canberra", "not the expected text"),
+        ("exact", 4, 5, "another number than expected"),
+    ],
+)
+def test_what_the_evaluators_say_has_a_sentence(kind: str, output: object, expected: object, label: str) -> None:
+    assert said(normalised(judged(kind, output, expected).reason)) == label
 
 
 def test_a_failure_without_a_message_is_named_by_its_kind() -> None:

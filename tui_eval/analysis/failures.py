@@ -24,12 +24,25 @@ _VARIABLE = re.compile(
 )
 _PLACEHOLDERS = {"url": "<url>", "text": "<text>", "id": "<id>", "number": "<n>"}
 
+# What the embedded evaluators say of two values, without the values. Different patterns stay different sentences.
+_SENTENCES = (
+    (r"<text> \(and <n> more\) is not in <text>", "several expected texts are not in the output"),
+    (r"<text> is not in <text>", "the expected text is not in the output"),
+    (r"none of <text>(?:, <text>)*(?: …)? is in <text>", "none of the expected texts is in the output"),
+    (r"<text> does not match (anywhere in|the whole of) <text>", r"the pattern does not match \1 the output"),
+    (r"<text>, expected <text> \(first difference at character <n>([^()]*)\)", r"not the expected text\1"),
+    (r"<text>, expected <text>", "not the expected value"),
+    (r"<n>, expected <n> \(difference <n>, allowed <n>\)", "not the expected number"),
+    (r"<n>, expected <n>", "another number than expected"),
+)
+_READ = {"<text>": '"…"', "<url>": "URL", "<id>": "ID", "<n>": "N"}
+
 
 @dataclass(slots=True)
 class FailureGroup:
     """Tasks with the same outcome, the same kind of error and messages that differ only in their particulars.
 
-    ``label`` is what to show: the message itself while all are the same, else ``pattern``. ``example`` is the first
+    ``label`` is what to show: the message itself while all are the same, else what :func:`said` makes of ``pattern``. ``example`` is the first
     task; ``case_ids`` are the first few cases, each once.
     """
 
@@ -43,7 +56,7 @@ class FailureGroup:
 
     @property
     def label(self) -> str:
-        return (self.example.message if self.same else self.pattern) or self.error_kind or self.outcome.value
+        return (self.example.message if self.same else said(self.pattern)) or self.error_kind or self.outcome.value
 
     @property
     def title(self) -> str:
@@ -86,6 +99,13 @@ def normalised(message: str) -> str:
     """``message`` with addresses, quoted texts, identifiers and numbers replaced by ``<url>``, ``<text>``, ``<id>``
     and ``<n>``, and white space made single. HTTP statuses, exit codes and signals stay."""
     return _VARIABLE.sub(_placeholder, " ".join(message.split()))
+
+
+def said(pattern: str) -> str:
+    """A pattern of :func:`normalised` as a person would say it: ``the expected text is not in the output``."""
+    for form, sentence in _SENTENCES:
+        pattern = re.sub(form, sentence, pattern, count=1)
+    return re.sub("|".join(_READ), lambda match: _READ[match[0]], pattern)
 
 
 def _placeholder(match: re.Match[str]) -> str:

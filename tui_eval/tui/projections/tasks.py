@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tui_eval.analysis.failures import normalised
+from tui_eval.analysis.failures import normalised, said
 from tui_eval.display import duration
 from tui_eval.domain import Outcome
 from tui_eval.store.records import Activity, TaskRecord
@@ -83,7 +83,7 @@ class Group:
 
     @property
     def label(self) -> str:
-        return (self.message if self.same else self.pattern) or self.error_kind or self.outcome.value
+        return (self.message if self.same else said(self.pattern)) or self.error_kind or self.outcome.value
 
 
 def group_rows(failures: Sequence[FailureRow]) -> list[Group]:
@@ -116,7 +116,7 @@ def chosen_text(
         parts.append(f"request {line(request_names.get(request, ''), 60)}")
     if failure is not None:
         group = next((each for each in groups if each.key == failure), None)
-        label = failure[2] if group is None else group.label
+        label = said(failure[2]) if group is None else group.label
         parts.append(f"{outcome_text(Outcome(failure[0]))}: {line(label, 300)}")
     return f"esc shows all · only {', '.join(parts)}"
 

@@ -104,9 +104,6 @@ class BaseScreen(Screen[None], inherit_bindings=False):
             if panel.display and panel.focusable:
                 panel.focus()
 
-    def give_back(self) -> bool:
-        """``esc``: True when there was something to close first (a filter), so that the screen stays."""
-        return False
     def focus_soon(self, widget: Widget | None) -> None:
         """Give the focus to a widget once it is displayed, unless something else was asked for by then (None: that the
         focus stays where it was put meanwhile)."""
@@ -119,3 +116,6 @@ class BaseScreen(Screen[None], inherit_bindings=False):
             self._focus_next = None
             widget.focus()
 
+    def give_back(self) -> bool:
+        """``esc``: True when there was something to close first (a filter), so that the screen stays."""
+        return False
