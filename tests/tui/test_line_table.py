@@ -258,3 +258,17 @@ async def test_a_hundred_thousand_rows_cost_hardly_more_than_none() -> None:
             await pilot.press("pageup")
             pages_took.append(time.process_time() - started)
         assert min(pages_took) < 0.05
+
+
+async def test_a_scrollbar_that_comes_later_hides_no_end_of_a_text() -> None:
+    table = LineTable((Column("name", "name", 8), Column("text", "text", 10, weight=1)))
+    app = TableApp(table)
+    async with app.run_test(size=(40, 8)) as pilot:
+        await pilot.pause()
+        room = table.size.width - 2 - 8 - GAP
+        table.show([Row(place, ("n", "x" * room)) for place in range(3)])
+        await pilot.pause()
+        assert "x" * room in screen_text(app)
+        table.show([Row(place, ("n", "x" * room)) for place in range(30)])
+        await pilot.pause()
+        assert f"{'x' * (table.size.width - 2 - 8 - GAP - 1)}…" in screen_text(app)

@@ -277,6 +277,42 @@ async def test_all_plans_are_listed_with_their_faults_and_nothing_was_run(worksp
     assert not (workspace / "history.db").exists()
 
 
+ASKING = """\
+version: 1
+name: asking
+requests:
+  - name: a
+    dataset: {path: data/cases.jsonl}
+    solution: {type: http, url: "${AGENT_URL}", headers: {authorization: "Bearer ${AGENT_KEY}", x-again: "${AGENT_KEY}"}}
+"""
+
+
+def test_a_variable_that_is_missing_is_asked_for_and_no_fault_of_the_plan(tmp_path: Path) -> None:
+    path = tmp_path / "asking.yaml"
+    path.write_text(ASKING)
+    checked = check_file(path, {"AGENT_URL": "http://127.0.0.1:9"})
+    assert rows.validity(checked).text == "? 1 variable"
+    assert rows.faults_title(checked) == "Variables 1"
+    checked = check_file(path, {"AGENT_KEY": " "})
+    assert rows.validity(checked).text == "? 2 variables"
+    assert "L asks for it" in rows.fault_text(checked.faults[0])
+    path.write_text(ASKING.replace("headers:", "haeders:"))
+    checked = check_file(path, {})
+    assert rows.validity(checked).text == "✗ 1 fault"
+    assert rows.faults_title(checked).startswith("Faults")
+
+
+async def test_a_plan_that_asks_for_a_variable_shows_its_requests_first(workspace: Path, make_app: MakeApp) -> None:
+    (workspace / "asking.yaml").write_text(ASKING)
+    app = make_app()
+    async with opened(app, (80, 24)) as pilot:
+        assert "5 plans, 3 with faults" in lines(app)
+        await pilot.press("slash", *"asking", "enter")
+        await until(pilot, lambda: "Requests 1 · asking.yaml" in lines(app))
+        await pilot.press("3")
+        await until(pilot, lambda: "? 6:" in lines(app))
+
+
 async def test_a_fault_is_gone_to_in_the_file_by_keys_alone(workspace: Path, make_app: MakeApp) -> None:
     app = make_app()
     async with opened(app, (80, 24)) as pilot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -43,6 +44,7 @@ FAULTS = (
     Column("path", "key", 24, weight=1, most=48, priority=4),
     Column("message", "what is wrong, and what to do", 46, weight=4, priority=10),
 )
+_MISSING = re.compile(r"the environment variable `([^`]+)` is (?:not set|set but)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +74,42 @@ def plan_row(item: PlanItem, folder: Path, now: datetime) -> Row:
 
 
 def validity(checked: CheckedPlan | None) -> Cell:
-    """``✓ valid``, ``✗ 3 faults``, ``… checking``."""
+    """``✓ valid``, ``✗ 3 faults``, ``? 1 variable`` (nothing but that is missing), ``… checking``."""
     if checked is None:
         return Cell("… checking", "muted")
-    if checked.faults:
-        return Cell(f"✗ {plural(len(checked.faults), 'fault')}", "failed")
+    if count := len(faults_of(checked)):
+        return Cell(f"✗ {plural(count, 'fault')}", "failed")
+    if variables := variables_of(checked):
+        return Cell(f"? {plural(len(variables), 'variable')}", "unscored")
     if checked.warnings:
         return Cell(f"✓ {plural(len(checked.warnings), 'warning')}", "warning")
     return Cell("✓ valid", "passed")
+
+
+def asked_variable(fault: Fault) -> str:
+    """The environment variable that this fault says is missing, "" for another fault. A launch asks for it: the plan is
+    not wrong."""
+    found = _MISSING.match(fault.message)
+    return found[1] if found and not fault.warning else ""
+
+
+def variables_of(checked: CheckedPlan) -> list[str]:
+    """The variables that a launch of this plan would ask for, each once."""
+    return list(dict.fromkeys(name for fault in checked.faults if (name := asked_variable(fault))))
+
+
+def faults_of(checked: CheckedPlan) -> list[Fault]:
+    """What is wrong with the plan itself."""
+    return [fault for fault in checked.faults if not asked_variable(fault)]
+
+
+def faults_title(checked: CheckedPlan | None) -> str:
+    """The title of the panel of faults: ``Faults 2``, or ``Variables 1`` where nothing else is missing."""
+    if checked is None:
+        return "Faults 0"
+    if (variables := variables_of(checked)) and not (checked.warnings or faults_of(checked)):
+        return f"Variables {len(variables)}"
+    return f"Faults {len(checked.faults) + len(checked.warnings)}"
 
 
 def last_run(last: RunOverview | None) -> CellValue:
@@ -102,7 +132,7 @@ def ordered(items: Iterable[PlanItem], column: str, descending: bool, folder: Pa
 
 
 _SORTS: dict[str, Callable[[PlanItem], Any]] = {
-    "state": lambda item: None if item.checked is None else -len(item.checked.faults),
+    "state": lambda item: None if item.checked is None else (-len(faults_of(item.checked)), -len(item.checked.faults)),
     "name": lambda item: item.found.name.casefold(),
     "kind": lambda item: item.found.kind,
     "when": lambda item: None if item.last is None else -item.last.run.created_at,
@@ -134,7 +164,10 @@ def fault_row(place: int, fault: Fault, own: Path) -> Row:
     where = f"{fault.line}:{fault.column}" if fault.column else str(fault.line or "-")
     elsewhere = f"{os.path.basename(fault.file)}: " if fault.file and fault.file != str(own) else ""
     sign = Cell("! ", "warning") if fault.warning else Cell("✗ ", "failed")
-    message = (Cell(elsewhere, "title"), Cell(fault.message), Cell(f"  → {fault.hint}" if fault.hint else "", "accent"))
+    if asked_variable(fault):
+        sign = Cell("? ", "unscored")
+    hint = _hint(fault)
+    message = (Cell(elsewhere, "title"), Cell(fault.message), Cell(f"  → {hint}" if hint else "", "accent"))
     return Row(place, ((sign, Cell(where)), Cell(fault.path, "muted"), message))
 
 
@@ -147,7 +180,12 @@ def request_text(request: RequestPreview) -> str:
 
 def fault_text(fault: Fault) -> str:
     """All of a fault, for below the list."""
-    return str(replace(fault, hint="")) + (f"\n→ {fault.hint}" if fault.hint else "")
+    hint = _hint(fault)
+    return str(replace(fault, hint="")) + (f"\n→ {hint}" if hint else "")
+
+
+def _hint(fault: Fault) -> str:
+    return f"L asks for it; or {fault.hint}" if asked_variable(fault) else fault.hint
 
 
 def solution_text(data: Mapping[str, Any]) -> str:

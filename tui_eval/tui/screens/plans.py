@@ -188,7 +188,7 @@ class PlansScreen(BrowseScreen):
 
     def _tell(self) -> None:
         known = (self.shelf.known(each.path) for each in self._found)
-        wrong = sum(1 for each in known if each is not None and not each.valid)
+        wrong = sum(1 for each in known if each is not None and rows.faults_of(each))
         parts = [self._busy, plural(len(self._found), "plan"), f"{wrong} with faults" if wrong else ""]
         self.show_place(", ".join(part for part in parts if part))
 
@@ -229,11 +229,11 @@ class PlansScreen(BrowseScreen):
         return [] if self._shown is None else [*self._shown.faults, *self._shown.warnings]
 
     def best_detail(self) -> str:
-        return "faults" if self._shown is not None and self._shown.faults else "requests"
+        return "faults" if self._shown is not None and rows.faults_of(self._shown) else "requests"
 
     def _show_titles(self) -> None:
-        requests, faults = self.table("requests").source.count(), len(self._all_faults)
-        self.set_titles((f"Plans {len(self._found)}", f"Requests {requests}", f"Faults {faults}", "File"))
+        requests = f"Requests {self.table('requests').source.count()}"
+        self.set_titles((f"Plans {len(self._found)}", requests, rows.faults_title(self._shown), "File"))
 
     def detail_shown(self, name: str) -> None:
         if name == "file":

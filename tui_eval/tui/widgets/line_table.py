@@ -118,6 +118,7 @@ class LineTable(ScrollView, can_focus=True):
         self._drawn: dict[int, Any] = {}
         self._wide = False
         self._layout: list[tuple[int, int]] = []
+        self._laid_out_for = -1
 
     # -- what owners call --
 
@@ -198,8 +199,9 @@ class LineTable(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        if not self._layout:
+        if self._laid_out_for != width:  # first, or a scrollbar has come or gone: that is no change of the size
             self._lay_out()
+            self._drawn.clear()
         if not self.source.count():
             return self._empty_line(y, width)
         if y < self.top:
@@ -313,6 +315,7 @@ class LineTable(ScrollView, can_focus=True):
         self._draw_changed()
 
     def _lay_out(self) -> None:
+        self._laid_out_for = self.size.width
         room = self.size.width - GUTTER
         self._layout = natural(self.columns) if self._wide else layout(self.columns, room)
 
