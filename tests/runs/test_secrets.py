@@ -10,8 +10,10 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from tests.support.player import answer, play
+from tests.support.player import answer, play, stream
 from tests.support.product import Product
+from tui_eval.net.sse import SseParser
+from tui_eval.store.encoding import unpack
 
 TOKEN = "tok-7Qz+/=made_up"
 KEY = "kk-0000-made-up"
@@ -111,3 +113,76 @@ async def test_a_credential_typed_into_the_plan_is_not_stored_and_a_rerun_reads_
         gone = await asyncio.to_thread(lambda: product.run("rerun", "last", "--failed", environment=environment))
         assert gone.returncode == 2
         assert "never stored" in gone.stderr
+
+
+LEAKS = """
+version: 1
+name: leaks
+defaults:
+  dataset: {{cases: [{{id: a, q: x}}]}}
+  evaluators: [{{id: contains, expected: "tok-7Qz"}}]
+requests:
+  - name: stream
+    solution: {{type: http, url: "{url}/stream", headers: {{key: "${{TUI_EVAL_TEST_TOKEN}}"}}, body: {{q: x}}, chunk_extractor: t}}
+  - name: basic
+    solution: {{type: http, url: "http://me:${{TUI_EVAL_TEST_TOKEN}}@{host}/basic", body: {{q: x}}}}
+  - name: long
+    solution: {{type: http, url: "{url}/long", headers: {{key: "${{TUI_EVAL_TEST_TOKEN}}"}}, body: {{q: x}}}}
+  - name: traceback
+    solution: {{type: python, function: "leaking:call", env: {{TOKEN: "${{TUI_EVAL_TEST_TOKEN}}"}}}}
+  - name: pieces
+    solution: {{type: command, argv: [sh, -c, "printf %s tok-7Qz; sleep 0.2; printf %s +/=made_up"], env: {{TOKEN: "${{TUI_EVAL_TEST_TOKEN}}"}}}}
+"""
+LEAKING = """
+import os
+
+
+def call(case):
+    token = os.environ["TOKEN"]
+    try:
+        {}[token.encode()]
+    except KeyError:
+        raise ValueError(f"no account for {[token]!r} and {token.encode().hex()}")
+"""
+
+
+def kept_texts(product: Product) -> list[str]:
+    """Everything that is kept of the attempts, and the data of the kept streams joined."""
+    payloads = [unpack(codec, data) for codec, data in product.query("SELECT codec, data FROM payloads")]
+    texts = [json.dumps(payload, ensure_ascii=False) for payload in payloads]
+    for payload in payloads:
+        assert isinstance(payload, dict)
+        raw = (payload.get("answer") or {}).get("raw", "")
+        data = [event.data for event in SseParser().feed(str(raw).encode())]
+        texts.append("".join(json.loads(text).get("t", "") for text in data if text.startswith("{")))
+    return texts
+
+
+async def test_a_value_that_comes_back_in_pieces_encoded_or_cut_is_not_kept(product: Product) -> None:
+    pieces = [TOKEN[:3], TOKEN[3:9], TOKEN[9:], " is it"]
+    events = "".join(f"data: {json.dumps({'t': piece})}\n\n" for piece in pieces)
+    basic = base64.b64encode(f"me:{TOKEN}".encode()).decode()
+    echoed = json.dumps({"authorization": f"Basic {basic}", "query": quote(TOKEN, safe=""), "form": quote_plus(TOKEN)})
+    long = "." * 186 + TOKEN + " and more" * 20
+    paths = {
+        "/stream": stream(events),
+        "/basic": answer(echoed, headers=f"x-echo: Basic {basic}\r\n"),
+        "/long": answer(long, "text/plain", "500 Broken"),
+    }
+    (product.folder / "leaking.py").write_text(LEAKING)
+    async with play({"paths": paths}) as server:
+        plan = product.write_plan(LEAKS.format(url=server.base_url, host=server.base_url.removeprefix("http://")))
+        arguments = ("run", str(plan), "--results-dir", str(product.folder / "results"))
+        environment = {"TUI_EVAL_TEST_TOKEN": TOKEN}
+        ended = await asyncio.to_thread(lambda: product.run(*arguments, environment=environment))
+    outcomes = product.outcomes(product.query("SELECT run_id FROM runs")[0][0])
+    assert [outcomes[name, "a", 0] for name in ("stream", "pieces")] == ["passed"] * 2, "evaluators see the real output"
+    kept = kept_texts(product)
+    assert "${TUI_EVAL_TEST_TOKEN} is it" in kept
+    told = [*kept, ended.stdout, ended.stderr, product.run("show", "last", "--log").stdout]
+    for name in ("stream", "basic", "long", "traceback", "pieces"):
+        told.append(product.run("show", "last", "--request", name, "--case", "a").stdout)
+    for text in told:
+        for form in (*forms(TOKEN), TOKEN[:12].encode(), TOKEN.encode().hex().encode()):
+            assert form not in text.encode(), text
+    assert_nowhere(product.folder)

@@ -115,6 +115,19 @@ def test_a_short_value_is_not_searched_for_and_is_named() -> None:
     assert secrets.redact("abcde abcdef") == "abcde ${LONG}"
 
 
+@pytest.mark.parametrize("text", ["it was {0}…", "it was {0}… and more", "…{1} it was", "a … b {0}…, …{1}"])
+def test_a_piece_of_a_value_beside_a_cut_is_replaced(text: str) -> None:
+    value = "sk-0123456789-abcdefghij"
+    redacted = Secrets({"KEY": value}).redact(text.format(value[:13], value[-14:]))
+    assert redacted == text.format("${KEY}", "${KEY}")
+
+
+def test_a_short_beginning_of_a_value_is_an_ordinary_word() -> None:
+    secrets = Secrets({"URL": "https://agents.example.com", "PASSWORD": "password123"})
+    for text in ("see https://… for", "your password…", "from https://agents.example and password"):
+        assert secrets.redact(text) is text
+
+
 def test_the_longest_value_wins_where_one_is_part_of_another() -> None:
     secrets = Secrets({"A": "abcdef", "B": "abcdef-ghijkl"})
     assert secrets.redact("x abcdef-ghijkl abcdef x") == "x ${B} ${A} x"

@@ -245,8 +245,10 @@ def _curl(found: Target, sent: dict[str, Any]) -> str | None:
 
 def _shown(found: Target, report: dict[str, Any]) -> dict[str, Any]:
     """What may be shown: the values of ``${NAME}`` and typed credentials replaced, and the warnings."""
+    from tui_eval.net.stream_secrets import keep_out
+
     report["warnings"] = [str(warning) for warning in found.warnings]
-    shown: dict[str, Any] = found.loaded.secrets.redact_value(report)
+    shown: dict[str, Any] = keep_out(found.loaded.secrets)(report)
     return shown
 
 

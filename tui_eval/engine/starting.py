@@ -14,6 +14,7 @@ from tui_eval.engine.planning import Planned, RunOptions, plan_launch, plan_reru
 from tui_eval.engine.preflight import Preflight, check_plan
 from tui_eval.engine.stored_plan import load_stored_plan
 from tui_eval.errors import NothingToRun, SpecError, UsageError
+from tui_eval.net.stream_secrets import keep_out
 from tui_eval.spec.loading import load_plan
 from tui_eval.store.liveness import HEARTBEAT_SECONDS, this_runner
 from tui_eval.store.reader import History
@@ -126,7 +127,7 @@ async def opened_history(
 ) -> AsyncIterator[tuple[HistoryWriter, History]]:
     """Both ends of a history while a run is executed: the writer, which says now and then that we are alive, and a
     reader. Closed, and saved, when this is left."""
-    writer = await HistoryWriter.open(path, secrets=secrets.redact_value, on_trouble=trouble)
+    writer = await HistoryWriter.open(path, secrets=keep_out(secrets), on_trouble=trouble)
     beating = asyncio.create_task(_beat(writer))
     try:
         with History(path) as history:

@@ -2,7 +2,8 @@
 
 The values are those of ``${NAME}`` references and of credentials typed into the plan. Each is found as it is, and
 URL-encoded (any characters, any case, several times over), JSON- or HTML-escaped (several times over), in Python's
-repr, base64 (standard and URL-safe, at any offset, so inside ``base64("user:VALUE")`` too) and hexadecimal.
+repr, base64 (standard and URL-safe, at any offset, so inside ``base64("user:VALUE")`` too) and hexadecimal. Where a text
+was cut and says so (``…``), a piece of :data:`SHORTEST_PIECE` characters is enough.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ from tui_eval.spec.credentials import (
 SHORTEST = 6
 """Characters of the shortest value that is searched for: a shorter one would blank ordinary text."""
 
+SHORTEST_PIECE = 12
+"""Characters of the shortest piece of a value that is looked for beside the ``…`` of a cut text. Fewer (``https://``,
+``password``) may be an ordinary word."""
+_CUT = "…"
+
 _HTML = {"&": "amp|#38", "<": "lt|#60", ">": "gt|#62", '"': "quot|#34|#x22", "'": "apos|#39|#x27"}
 _SHORT_ESCAPES = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 
@@ -44,6 +50,7 @@ class Secrets:
         shown.update((value, f"${{{name}}}") for name, value in values.items() if len(value) >= SHORTEST)
         # The longest first: one value may be part of another.
         ordered = sorted(shown, key=lambda value: (-len(value), value))
+        self._cuttable = [(value, shown[value]) for value in ordered if len(value) > SHORTEST_PIECE]
         self._forms = [form for value in ordered for form in _forms(value, shown[value])]
         self._shortest = min((len(form.anchor) for form in self._forms), default=0)
         self._numbers = any(value.lstrip("-").replace(".", "", 1).isdecimal() for value in ordered)
@@ -61,6 +68,39 @@ class Secrets:
         for form in self._forms:
             if form.anchor in text:
                 text = form.pattern.sub(form.replacement, text)
+        return self._without_cut_values(text) if self._cuttable and _CUT in text else text
+
+    def find(self, text: str) -> list[tuple[int, int, str]]:
+        """Where the values are, in order and apart: start, end, and what is shown in their place."""
+        found = [
+            (match.start(), match.end(), form.replacement(match))
+            for form in self._forms
+            if form.anchor in text
+            for match in form.pattern.finditer(text)
+        ]
+        apart: list[tuple[int, int, str]] = []
+        for start, end, shown in sorted(found, key=lambda one: (one[0], -one[1])):
+            if not apart or start >= apart[-1][1]:
+                apart.append((start, end, shown))
+            elif end > apart[-1][1]:
+                apart[-1] = (apart[-1][0], end, apart[-1][2])
+        return apart
+
+    def _without_cut_values(self, text: str) -> str:
+        """``text`` without the first part of a value before a ``…`` and the last part of one behind it."""
+        for value, shown in self._cuttable:
+            if value[:SHORTEST_PIECE] not in text and value[-SHORTEST_PIECE:] not in text:
+                continue
+            parts = text.split(_CUT)
+            for at, part in enumerate(parts):
+                sizes = range(min(len(value), len(part)), SHORTEST_PIECE - 1, -1)
+                if at < len(parts) - 1:
+                    size = next((size for size in sizes if part.endswith(value[:size])), 0)
+                    parts[at] = part = part[: len(part) - size] + (shown if size else "")
+                if at:
+                    size = next((size for size in sizes if part.startswith(value[-size:])), 0)
+                    parts[at] = (shown if size else "") + part[size:]
+            text = _CUT.join(parts)
         return text
 
     def redact_bytes(self, data: bytes) -> bytes:
