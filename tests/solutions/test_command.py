@@ -182,6 +182,10 @@ class TestOutput:
         with pytest.raises(SolutionError, match="has no `b`"):
             await extract({"a": {"c": 1}}, allow_null=True)
 
+    async def test_a_key_that_is_there_twice_is_noted(self, call: Caller) -> None:
+        answer = await call("printf", "%s", '{"a": 1, "a": 2}', output="json", output_extractor="a")
+        assert (answer.output, len(answer.notes)) == (2, 1)
+
     @pytest.mark.parametrize(
         "printed", ["", "  \\n", "loading\\n{}", "{} {}", "NaN", "[1e999]", "{'a': 1}", '"\\\\xff"']
     )

@@ -49,6 +49,14 @@ async def test_null_is_an_error_unless_it_is_allowed() -> None:
     assert str(await refused("null")) == "the body is null"
 
 
+async def test_a_key_that_is_there_twice_keeps_its_last_value_and_is_noted() -> None:
+    found = await said('{"text": "first", "text": "last", "more": {"x": 1}}', output_extractor="text")
+    assert found.output == "last"
+    assert found.notes == ["an object of the answer has a key more than once (`text`): its last value counts"]
+    many = await said("{" + ", ".join(f'"k{at}": 1, "k{at}": 2' for at in range(5)) + "}")
+    assert "(`k0`, `k1`, `k2` and 2 more)" in many.notes[0]
+
+
 @pytest.mark.parametrize(
     ("body", "path", "reason"),
     [

@@ -55,6 +55,12 @@ async def test_bytes_that_are_no_text_are_never_replaced_unsaid() -> None:
     assert (await heard('data: {"t":"a\ufffd"}\n\n', chunk_extractor="t")).notes == []
 
 
+async def test_a_key_that_is_there_twice_in_an_event_is_noted_once() -> None:
+    found = await heard('data: {"t":"a","t":"b"}\n\ndata: {"t":"c","t":"d"}\n\n', chunk_extractor="t")
+    assert found.output == "bd"
+    assert found.notes == ["an object of the answer has a key more than once (`t`): its last value counts"]
+
+
 @pytest.mark.parametrize("path", ["/one-newline", "/no-newline"])
 async def test_a_last_event_without_a_blank_line_counts(path: str) -> None:
     async with play("25-sse-no-final-blank") as server:

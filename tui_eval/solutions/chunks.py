@@ -11,7 +11,7 @@ from tui_eval.solutions.documents import failure_words
 from tui_eval.solutions.events import EventSink
 from tui_eval.solutions.exchange import Reply, bad_answer
 from tui_eval.solutions.extract import Extractor, Missing, extractor, is_true
-from tui_eval.solutions.strict_json import InvalidJson, mend, parse_json
+from tui_eval.solutions.strict_json import InvalidJson, RepeatedKeys, mend, parse_json
 from tui_eval.solutions.usage import finish_reason_of, usage_in
 from tui_eval.solutions.wording import agent_message, plural, snippet
 from tui_eval.spec.solution_options import EndMarker, HttpOptions
@@ -71,6 +71,7 @@ class ChunkTaker:
         self.first = ""
         self.usage: Usage | None = None
         self.finish_reason = ""
+        self.repeated = RepeatedKeys()
         self._parts: list[str] = []
         self._parses = any((rules.text, rules.usage, rules.error_when, rules.end_field))
 
@@ -89,7 +90,7 @@ class ChunkTaker:
             self._parts.append(event.data)
         if self._parses:
             try:
-                document = parse_json(event.data, keep_halves=True)
+                document = parse_json(event.data, keep_halves=True, repeated=self.repeated)
             except InvalidJson:
                 return  # counted as an event without the field
             self._take_document(document)
@@ -134,7 +135,7 @@ def whole_text(reply: Reply, sink: EventSink, taker: ChunkTaker) -> JsonValue:
         raise _incomplete(reply, f"incomplete: stream ended without an end marker (expected {rules.marker})")
     if reply.encoding_cut:
         raise _incomplete(reply, f"the stream stopped before the end of its content-encoding: {reply.encoding}")
-    reply.notes += sink.notes()
+    reply.notes += [*sink.notes(), *taker.repeated.notes()]
     if rules.text is None:
         return taker.output()
     path = rules.text.expression

@@ -164,7 +164,7 @@ class CommandSolution:
     def _output(self, stdout: Text, answer: Answer) -> JsonValue:
         options = self._options
         if options.output == "json":
-            return json_output(stdout, options.strip_terminal_codes, self._extractor, options.allow_null)
+            return json_output(stdout, options.strip_terminal_codes, self._extractor, options.allow_null, answer.notes)
         text = answer.stderr if options.output == "stderr" else stdout.text
         return evaluated(text, options.strip_terminal_codes)
 

@@ -10,7 +10,7 @@ from tui_eval.errors import Resend, SolutionError
 from tui_eval.solutions.body_text import decoded_text, is_json_type, json_text, media_type
 from tui_eval.solutions.exchange import Reply, bad_answer
 from tui_eval.solutions.extract import Extractor, Missing, extractor, is_true
-from tui_eval.solutions.strict_json import InvalidJson, parse_json
+from tui_eval.solutions.strict_json import InvalidJson, RepeatedKeys, parse_json
 from tui_eval.solutions.usage import finish_reason_of, usage_in
 from tui_eval.solutions.wording import agent_message, plural, snippet
 from tui_eval.spec.solution_options import HttpOptions
@@ -67,8 +67,9 @@ def json_document(reply: Reply) -> JsonValue:
     body, media = reply.body(), media_type(reply.content_type)
     if media in HTML_TYPES:
         raise unexpected_type(reply, "JSON")
+    repeated = RepeatedKeys()
     try:
-        document = parse_json(json_text(body, reply.content_type))
+        document = parse_json(json_text(body, reply.content_type), repeated=repeated)
     except UnicodeDecodeError as error:
         message = f"invalid JSON, byte {error.start} is not {error.encoding}"
         raise bad_answer(reply, _with_encoding(reply, message)) from error
@@ -78,6 +79,7 @@ def json_document(reply: Reply) -> JsonValue:
         raise bad_answer(reply, _with_encoding(reply, str(error))) from error
     if reply.encoding_cut:
         reply.notes.append(f"content-encoding: {reply.encoding} stopped before its end; the JSON in it is whole")
+    reply.notes += repeated.notes()
     return document
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tui_eval.domain import JsonValue
 from tui_eval.errors import SolutionError
 from tui_eval.solutions.extract import Extractor, Missing
-from tui_eval.solutions.strict_json import InvalidJson, parse_json
+from tui_eval.solutions.strict_json import InvalidJson, RepeatedKeys, parse_json
 from tui_eval.solutions.terminal_codes import without_terminal_codes
 from tui_eval.solutions.wording import snippet
 
@@ -58,8 +58,11 @@ def evaluated(text: str, strip_codes: bool) -> str:
     return text.rstrip("\r\n")
 
 
-def json_output(text: Text, strip_codes: bool, extractor: Extractor | None, allow_null: bool) -> JsonValue:
-    """The output of a program that prints one JSON value (or the part of it that the extractor finds).
+def json_output(
+    text: Text, strip_codes: bool, extractor: Extractor | None, allow_null: bool, notes: list[str]
+) -> JsonValue:
+    """The output of a program that prints one JSON value (or the part of it that the extractor finds). What a reader
+    should know of it is added to ``notes``.
 
     ``""``, ``false``, ``0``, empty lists and objects are outputs like any other. Raises SolutionError ``bad_answer``
     for what is not JSON, for a path that leads nowhere, and for null unless ``allow_null``.
@@ -69,13 +72,15 @@ def json_output(text: Text, strip_codes: bool, extractor: Extractor | None, allo
         raise SolutionError("bad_answer", f"{text.name} is empty, a JSON value was expected (output: json)")
     if text.note:
         raise SolutionError("bad_answer", f"{text.note}; JSON must be UTF-8")
+    repeated = RepeatedKeys()
     try:
-        document = parse_json(source)
+        document = parse_json(source, repeated=repeated)
     except InvalidJson as error:
         hint = "print other messages on stderr"
         raise SolutionError(
             "bad_answer", f"{text.name} is not one JSON value: {error}; it begins with `{snippet(source, 80)}` ({hint})"
         ) from error
+    notes += repeated.notes()
     value = document if extractor is None else extractor.find(document, text.name)
     if isinstance(value, Missing):
         raise SolutionError("bad_answer", f"no output: {value.reason}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 from tui_eval.domain import JsonValue
@@ -35,6 +36,8 @@ _WORDS = {
 DEEPEST = 256
 """Most levels of nesting. Deeper JSON can be parsed, but writing it again may break the one who tries."""
 
+_SHOWN_KEYS = 3
+_SHOWN_KEY = 60
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -53,14 +56,42 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 
 
-def parse_json(text: str, *, keep_halves: bool = False) -> JsonValue:
-    """The one JSON value in ``text`` (a BOM before it is allowed). Raises :class:`InvalidJson`.
+class RepeatedKeys:
+    """Collects the keys that an object has more than once, over any number of texts of one answer. RFC 8259 (section 4)
+    leaves open which value counts; here it is the last, as in most readers."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+        self.decoder = json.JSONDecoder(
+            parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=self._object
+        )
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        built = dict(pairs)
+        if len(built) != len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            self._names.update(dict.fromkeys(name for name, count in counts.items() if count > 1))
+        return built
+
+    def notes(self) -> list[str]:
+        """What a reader should know of it."""
+        if not self._names:
+            return []
+        shown = ", ".join(f"`{mend(name[:_SHOWN_KEY])}`" for name in list(self._names)[:_SHOWN_KEYS])
+        more = f" and {len(self._names) - _SHOWN_KEYS} more" if len(self._names) > _SHOWN_KEYS else ""
+        return [f"an object of the answer has a key more than once ({shown}{more}): its last value counts"]
+
+
+def parse_json(text: str, *, keep_halves: bool = False, repeated: RepeatedKeys | None = None) -> JsonValue:
+    """The one JSON value in ``text`` (a BOM before it is allowed). Raises :class:`InvalidJson`. Keys that are there more
+    than once are told to ``repeated``.
 
     Half a surrogate pair becomes U+FFFD, unless ``keep_halves``: for the pieces of a stream, whose next piece may begin
     with the other half (:func:`mend` what they make together).
     """
     try:
-        value = _DECODER.decode(text.removeprefix("\ufeff"))
+        decoder = _DECODER if repeated is None else repeated.decoder
+        value = decoder.decode(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         raise InvalidJson(_in_words(error)) from error
     except InvalidJson:
