@@ -68,3 +68,14 @@ class AgentLoopOptions(Strict):
     vpc: bool = Field(False, description="Use the endpoints inside the VPC.")
     custom_agentloop_endpoint: str = Field("", description="host[:port] of the platform, instead of the region's.")
     custom_sls_endpoint: str = Field("", description="host[:port] of the log service, instead of the region's.")
+
+    def kept_under(self, what: str, *, of_space: bool = True) -> str:
+        """The name that the platform's last answer about ``what`` is kept under: by place, and by agent space where it
+        belongs to one."""
+        place = self.custom_agentloop_endpoint or self.region_id
+        return f"{what} {place} {self.agent_space if of_space else ''}".strip()
+
+    def with_evaluators(self, sections: list[dict[str, Any]]) -> AgentLoopOptions:
+        """The same with other evaluators. Raises ValueError for one that cannot be."""
+        found = [AgentLoopEvaluator.model_validate(section) for section in sections]
+        return self.model_copy(update={"evaluators": found})

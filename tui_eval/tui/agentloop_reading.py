@@ -169,8 +169,7 @@ def ask_detail(history: Path, name: str, item: str, where: Where, environment: M
 
 
 def _detail_key(name: str, item: str, where: Where) -> str:
-    assert where.place is not None
-    return f"{name} {where.place.custom_agentloop_endpoint or where.place.region_id} {where.space} one {item}"
+    return f"{where.options().kept_under(name)} one {item}"
 
 
 async def _plan(client: AgentLoop, item: str) -> dict[str, Any]:

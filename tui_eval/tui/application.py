@@ -183,12 +183,17 @@ class TuiEvalApp(App[int]):
         stack = self.screen_stack
         if self.screen.is_modal:
             return
+        left = getattr(self.screen, "route", "")
         for screen in stack:
             if getattr(screen, "route", "") == name:
                 while self.screen is not screen:
                     self.pop_screen()
-                return
-        self.open(name)
+                break
+        else:
+            self.open(name)
+        arrived = getattr(self.screen, "arrived_from", None)
+        if arrived is not None and left != name:
+            arrived(left)
 
     async def action_back(self) -> None:
         """Let the screen give back what it holds (a filter, a zoom), else leave it. The first screen stays."""

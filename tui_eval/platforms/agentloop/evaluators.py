@@ -40,25 +40,31 @@ async def check_evaluators(
     for place, evaluator in enumerate(evaluators):
         path = f"{PATH}.{place}"
         variables = await _variables(client, evaluator, path, checked)
-        mapping = evaluator.variable_mapping
-        if variables is not None:
-            for name in variables:
-                if name not in mapping:
-                    hint = f"write `{name}: experiment_input`, `experiment_output` or `dataset.<column>`"
-                    message = f"the variable `{name}` of {evaluator.evaluator_ref or evaluator.name} is not mapped"
-                    checked.faults.append(Fault(message, path=f"{path}.variable_mapping", hint=hint))
-            for name in mapping:
-                if name not in variables:
-                    hint = suggestion(name, variables, label="its variables")
-                    message = f"{evaluator.evaluator_ref or evaluator.name} has no variable `{name}`"
-                    checked.faults.append(Fault(message, path=f"{path}.variable_mapping.{name}", hint=hint))
-        for name, source in mapping.items():
-            column = source.removeprefix("dataset.")
-            if column != source and column not in columns:
-                hint = suggestion(column, columns, label="its columns")
-                message = f"`{column}` is not a column of the dataset"
-                checked.faults.append(Fault(message, path=f"{path}.variable_mapping.{name}", hint=hint))
+        checked.faults.extend(mapping_faults(evaluator, variables, columns, path))
     return checked
+
+
+def mapping_faults(
+    evaluator: AgentLoopEvaluator, variables: Collection[str] | None, columns: Collection[str], path: str
+) -> list[Fault]:
+    """What is wrong with the mapping of an evaluator that has these ``variables`` (None: nobody says which), over a
+    dataset with these ``columns``. ``path`` is the evaluator's own, "" for none."""
+    name_of, mapping = evaluator.evaluator_ref or evaluator.name, evaluator.variable_mapping
+    path = f"{path}.variable_mapping".lstrip(".")
+    faults = []
+    for name in variables or ():
+        if name not in mapping:
+            hint = f"write `{name}: experiment_input`, `experiment_output` or `dataset.<column>`"
+            faults.append(Fault(f"the variable `{name}` of {name_of} is not mapped", path=path, hint=hint))
+    for name in () if variables is None else (name for name in mapping if name not in variables):
+        hint = suggestion(name, variables or (), label="its variables")
+        faults.append(Fault(f"{name_of} has no variable `{name}`", path=f"{path}.{name}", hint=hint))
+    for name, source in mapping.items():
+        column = source.removeprefix("dataset.")
+        if column != source and column not in columns:
+            hint = suggestion(column, columns, label="its columns")
+            faults.append(Fault(f"`{column}` is not a column of the dataset", path=f"{path}.{name}", hint=hint))
+    return faults
 
 
 async def _variables(

@@ -75,8 +75,7 @@ async def listing(
 
 
 def _key(kind: Kind[Any], options: AgentLoopOptions) -> str:
-    place = options.custom_agentloop_endpoint or options.region_id
-    return f"{kind.name} {place} {options.agent_space if kind.of_space else ''}".strip()
+    return options.kept_under(kind.name, of_space=kind.of_space)
 
 
 def _data(item: Any) -> dict[str, Any]:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.display import duration, local_time, one_line
 from tui_eval.domain import as_text
-from tui_eval.tui.widgets.cells import Cell, Column, Row
+from tui_eval.tui.widgets.cells import Cell, CellValue, Column, Row
 
 if TYPE_CHECKING:
     from tui_eval.store.platform_records import PlatformRecord, ReportCounts
+    from tui_eval.text_query import TextQuery
     from tui_eval.tui.widgets.styled_text import Part
 
 SPACES = (Column("name", "space", 16, weight=2), Column("about", "", 12, weight=2, priority=2))
+OFFERED = (Column("name", "evaluator", 24, weight=2), Column("about", "", 12, weight=2, priority=2))
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "plans": (
         Column("name", "plan", 14, weight=2, most=50, priority=9),
@@ -65,6 +67,18 @@ def item_row(name: str, item: Any) -> Row:
     return Row(key_of(name, item), _CELLS[name](item))
 
 
+def item_rows(name: str, items: Iterable[Any], sought: TextQuery) -> list[Row]:
+    """Those items of a list that have what is sought in one of their columns."""
+    rows = (item_row(name, item) for item in items)
+    return [row for row in rows if sought.matches("\n".join(_cell_text(cell) for cell in row.cells))]
+
+
+def _cell_text(cell: CellValue) -> str:
+    if isinstance(cell, tuple):
+        return " ".join(each.text for each in cell)
+    return cell.text if isinstance(cell, Cell) else cell
+
+
 def _plan(plan: Any) -> tuple[Any, ...]:
     if plan.runnable:
         runnable = Cell("yes", "passed")
@@ -105,7 +119,7 @@ def detail_parts(data: Mapping[str, Any], asked_ago: float | None) -> Iterator[P
     if asked_ago is None:
         yield "From the list; press i to ask the platform for all of it.\n\n", "muted"
     else:
-        yield f"As the platform said {_ago(asked_ago)}.\n\n", "muted"
+        yield f"As the platform said {ago(asked_ago)}.\n\n", "muted"
     # What one looks for first: it need not be scrolled to.
     for name in sorted(data, key=lambda name: name not in _FIRST):
         value = data[name]
@@ -155,11 +169,31 @@ def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
 def _evaluators(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
     yield "the platform judges with\n", "heading"
     for one in evaluators:
-        yield f"  {one.get('evaluatorRef') or one.get('name') or '?'}\n", ""
+        yield f"  {_name_of(one)}\n", ""
         mapping = one.get("variableMapping")
         for variable, source in mapping.items() if isinstance(mapping, Mapping) else ():
             yield f"    {variable}  ", "label"
             yield f"{as_text(source)}\n", ""
+
+
+def change_lines(before: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What giving a plan of the platform more evaluators changes, for the question before it."""
+    now = ", ".join(one_line(_name_of(one), 60) for one in before) or "no evaluator"
+    lines = [f"judged now with {now}: stays as it is" if before else "judged now with no evaluator"]
+    for one in added:
+        result = one_line(as_text(one.get("resultName") or one.get("resultType") or ""), 40)
+        lines.append(f"+ {one_line(_name_of(one), 60)}" + (f" gives {result}" if result else ""))
+        mapping = one.get("variableMapping")
+        for variable, source in mapping.items() if isinstance(mapping, Mapping) else ():
+            lines.append(f"    {one_line(variable, 40)} is {one_line(as_text(source), 60)}")
+        for part in ("filters", "config"):
+            if one.get(part):
+                lines.append(f"    {part} {one_line(as_text(one[part]), 100)}")
+    return [*lines, "Runs of this plan by others are judged so too."]
+
+
+def _name_of(evaluator: Mapping[str, Any]) -> str:
+    return as_text(evaluator.get("evaluatorRef") or evaluator.get("name") or "?")
 
 
 def _score_text(found: Mapping[str, Any]) -> str:
@@ -169,10 +203,11 @@ def _score_text(found: Mapping[str, Any]) -> str:
 
 def age_text(seconds: float) -> str:
     """How old a list is."""
-    return f"as of {_ago(seconds)}"
+    return f"as of {ago(seconds)}"
 
 
-def _ago(seconds: float) -> str:
+def ago(seconds: float) -> str:
+    """How long ago something was, in words."""
     return "just now" if seconds < 20 else f"{duration(float(int(seconds)))} ago"
 
 

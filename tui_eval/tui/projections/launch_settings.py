@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
+from tui_eval.spec.agentloop_options import AgentLoopOptions
 from tui_eval.spec.compose import EVERY, Setting, changed, without
 from tui_eval.spec.model import Execution, Runtime, Sample, Strict
 from tui_eval.tui.projections.launch import MISSING, at, base_value
@@ -34,14 +35,20 @@ class SharedSettings(Strict):
     runtime: Runtime = Field(default_factory=Runtime)
 
 
-_OF_THE_PLAN = ("task_concurrency", "runtime")
+class AgentLoopSection(Strict):
+    """The section of a plan that names an experiment plan of AgentLoop."""
+
+    agentloop: AgentLoopOptions
 
 
-def shown(plan: Mapping[str, Any], request: str | None) -> dict[str, Any]:
+_OF_THE_PLAN = ("task_concurrency", "runtime", "agentloop")
+
+
+def shown(plan: Mapping[str, Any], request: str | None, model: type[Strict] | None = None) -> dict[str, Any]:
     """What the form shows: what the resolved plan says. ``request`` None: for the launch as a whole, with what all
-    requests agree on."""
+    requests agree on. ``model`` is the form's, when it is neither that of a request nor that of all."""
     found: dict[str, Any] = {}
-    for path in _paths(RequestSettings if request else SharedSettings):
+    for path in _paths(model or (RequestSettings if request else SharedSettings)):
         value = base_value(Setting(_holder(path, request), path, None), plan)
         if value is not MISSING and value != "(differs)":
             _put(found, path, value)
@@ -54,13 +61,14 @@ def edited(
     after: Mapping[str, Any],
     base: Mapping[str, Any],
     request: str | None,
+    model: type[Strict] | None = None,
 ) -> tuple[Setting, ...]:
     """``settings`` with what was changed in a form that showed ``before`` and holds ``after``.
 
     What is as in ``base`` (the plan without any changes) is no change. A field that was emptied goes back to what
     ``base`` says, or, when that was what stood there, to the default of the program.
     """
-    model = RequestSettings if request else SharedSettings
+    model = model or (RequestSettings if request else SharedSettings)
     for path in _paths(model):
         old, new = at(before, path), at(after, path)
         if old == new:
@@ -97,10 +105,11 @@ def _paths(model: type[Strict], above: tuple[str, ...] = ()) -> Iterator[tuple[s
 
 
 def _default(model: type[Strict], path: tuple[str, ...]) -> Any:
-    value: Any = model()
-    for step in path:
-        value = getattr(value, step)
-    return value
+    field = next(each for name, each in model.model_fields.items() if (each.alias or name) == path[0])
+    inner = field.annotation
+    if len(path) > 1 and isinstance(inner, type) and issubclass(inner, Strict):
+        return _default(inner, path[1:])
+    return field.get_default(call_default_factory=True, validated_data={})
 
 
 def _put(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

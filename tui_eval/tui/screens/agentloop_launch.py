@@ -46,7 +46,7 @@ async def launch_plan(app: TuiEvalApp, where: Where, plan: PlatformPlan) -> None
         if kind is not None:
             _fill_in(app, where, plan, kind, {})
     elif chosen is not None:
-        _review(app, where, plan, by_key[chosen])  # type: ignore[index]
+        _review(app, where, plan, by_key[chosen])
 
 
 def _fill_in(app: TuiEvalApp, where: Where, plan: PlatformPlan, kind: str, options: Mapping[str, Any]) -> None:

@@ -57,6 +57,9 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         """The widgets between the bars."""
         raise NotImplementedError
 
+    def arrived_from(self, route: str) -> None:
+        """A key of the application led here from the screen with this route; this one may not be mounted yet."""
+
     # -- the trail --
 
     @property

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import on, work
 
 from tui_eval import text_query
 from tui_eval.text_query import TextQuery
+from tui_eval.tui import platform_aside
+from tui_eval.tui.background import away
 from tui_eval.tui.polling import in_front
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import line, plural
@@ -43,6 +46,8 @@ class BrowseScreen(BaseScreen):
     NAMES: ClassVar[tuple[str, ...]] = ()
     STICKY: ClassVar[frozenset[str]] = frozenset()
     """Panels that stay chosen when the cursor moves to another file."""
+    PLATFORM_LIST: ClassVar[str] = ""
+    """The list of AgentLoop that has things of the same kind, "" for none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,6 +98,14 @@ class BrowseScreen(BaseScreen):
         super().on_screen_resume()
         if self._stale:
             self.show_files()
+        if self.PLATFORM_LIST:
+            self.call_after_refresh(self._tell_of_platform)
+
+    @work(group="platform", exclusive=True)
+    async def _tell_of_platform(self) -> None:
+        """How much the platform had last, beside the panels, for those who have been there."""
+        aside = await away(partial(platform_aside.text, self.tui.history.path, self.PLATFORM_LIST))
+        self.query_one(PanelTabs).aside = aside
 
     # -- panels --
 

@@ -10,6 +10,7 @@ class EvaluatorsScreen(PartsScreen):
 
     OF = "evaluator"
     TITLE_OF = "Evaluators"
+    PLATFORM_LIST = "evaluators"
     HELP = (
         "How answers are judged: the files in evaluators/, and what stands in plans (plan › request). Enter opens the "
         "form, t tries one on an output that you type, or on the stored answer of a run."

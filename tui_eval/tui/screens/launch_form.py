@@ -11,12 +11,12 @@ from textual.widget import Widget
 
 from tui_eval.tui import keys
 from tui_eval.tui.screens.base import BaseScreen
-from tui_eval.tui.widgets.form import Form
+from tui_eval.tui.widgets.form import Check, Form
 
 
 class LaunchFormScreen(BaseScreen):
     """Shows ``data`` in the fields of ``model``; ``done`` gets what stands there when it is accepted without a fault.
-    ``esc`` leaves everything as it was."""
+    ``check`` finds more faults than the model alone. ``esc`` leaves everything as it was."""
 
     BINDINGS: ClassVar = keys.bindings("launch_form")
     HELP = "Every field is optional unless it has a star; an empty one means the default. ctrl+o takes it over."
@@ -26,9 +26,10 @@ class LaunchFormScreen(BaseScreen):
         title: str,
         model: type[BaseModel],
         data: Mapping[str, Any],
-        done: Callable[[dict[str, Any]], None],
+        done: Callable[[dict[str, Any]], object],
         *,
         skip: tuple[str, ...] = (),
+        check: Check | None = None,
     ) -> None:
         super().__init__()
         self._title = title
@@ -36,9 +37,10 @@ class LaunchFormScreen(BaseScreen):
         self._data = data
         self._done = done
         self._skip = skip
+        self._check = check
 
     def body(self) -> Iterable[Widget]:
-        yield Form(self._model, data=self._data, skip=self._skip)
+        yield Form(self._model, data=self._data, skip=self._skip, check=self._check)
 
     @property
     def crumb(self) -> str:

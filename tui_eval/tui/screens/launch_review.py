@@ -20,8 +20,8 @@ from tui_eval.tui import keys
 from tui_eval.tui.launch_check import Look, Verdict, check, look, medians
 from tui_eval.tui.launch_draft import Draft, draft_of_file
 from tui_eval.tui.projections import launch as shown
-from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.screens.dialogs import Confirm, Prompt
+from tui_eval.tui.screens.launch_review_agentloop import ReviewAgentLoop
 from tui_eval.tui.text import content
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
@@ -29,7 +29,7 @@ from tui_eval.tui.widgets.line_table import LineTable
 _CALLEES_NAMED = 8
 
 
-class ReviewScreen(BaseScreen):
+class ReviewScreen(ReviewAgentLoop):
     """One draft on its way to a run. Values typed for variables live here, in memory, and end with the screen."""
 
     DEFAULT_CSS = """
@@ -49,14 +49,15 @@ class ReviewScreen(BaseScreen):
     PANELS = ("#requests", "#notes")
     HELP = (
         "What this launch would do. Mend what is marked ✗, change settings with e (one request) and a (all), type "
-        "missing variables with enter, and start it with r. Nothing has been called so far."
+        "missing variables with enter, and start it with r. Nothing has been called so far. Where the plan names AgentLoop, "
+        "b is the form of that section, and p puts its evaluators into the platform's own plan."
     )
 
     def __init__(self, draft: Draft) -> None:
         super().__init__()
         self.draft = draft
         self._typed: dict[str, str] = {}
-        self._look: Look | None = None
+        self.look: Look | None = None
         self._verdict: Verdict | None = None
         self._seconds: dict[str, float] = {}
         self._problem = ""
@@ -78,15 +79,15 @@ class ReviewScreen(BaseScreen):
 
     def on_mount(self) -> None:
         self.query_one("#notes").focus()
-        self._changed()
+        self.change_draft()
 
     def ask_again(self) -> None:
         super().ask_again()
-        self._changed()
+        self.change_draft()
 
     # -- looking --
 
-    def _changed(self, draft: Draft | None = None) -> None:
+    def change_draft(self, draft: Draft | None = None) -> None:
         """Take over another draft, and check it anew."""
         self.draft = draft or self.draft
         self._verdict = None
@@ -97,13 +98,14 @@ class ReviewScreen(BaseScreen):
     @work(group="check", exclusive=True)
     async def _examine(self) -> None:
         values = {**os.environ, **self._typed}
-        self._look = await asyncio.to_thread(look, self.draft, values)
-        if self._look is not None and self._look.names != self.draft.names:
-            self.draft = replace(self.draft, names=self._look.names)
+        self.look = await asyncio.to_thread(look, self.draft, values)
+        if self.look is not None and self.look.names != self.draft.names:
+            self.draft = replace(self.draft, names=self.look.names)
+        self.refresh_bindings()
         self._show()
         try:
-            if self._look is not None:
-                self._seconds = await self.tui.history.read(partial(medians, stored=self._look.stored))
+            if self.look is not None:
+                self._seconds = await self.tui.history.read(partial(medians, stored=self.look.stored))
         except TuiEvalError:
             self._seconds = {}  # no history yet: nothing to estimate from, and the page says so
         try:
@@ -117,15 +119,15 @@ class ReviewScreen(BaseScreen):
     def _show(self) -> None:
         if not self.display:
             return  # the screen is being left: its widgets are gone already
-        values = self._values()
-        references = self._look.references if self._look else ()
-        base = self._look.base if self._look else None
+        values = self.values()
+        references = self.look.references if self.look else ()
+        base = self.look.base if self.look else None
         self._notes = shown.notes(
             self._verdict, self.draft, base, references, os.environ, self._typed, self.tui.workspace
         )
-        if self._look is not None:
+        if self.look is not None:
             samples = self.tui.chosen_samples
-            self._notes += shown.offered_samples(self._look.resolved, self.draft.folder, samples, self.tui.workspace)
+            self._notes += shown.offered_samples(self.look.resolved, self.draft.folder, samples, self.tui.workspace)
         self.query_one("#notes", LineTable).show(shown.note_rows(self._notes))
         verdict = self._verdict
         if verdict is not None or self._problem:
@@ -142,19 +144,19 @@ class ReviewScreen(BaseScreen):
         self.show_place("" if verdict is not None or self._problem else "checking…")
         self._show_whole()
 
-    def _values(self) -> Mapping[str, str]:
+    def values(self) -> Mapping[str, str]:
         return {**os.environ, **self._typed}
 
     def _missing(self) -> list[str]:
         return [str(note.about) for note in self._notes if note.kind == "missing"]
 
     def _limits(self) -> shown.Limits:
-        return shown.limits_of(self._look.resolved) if self._look else shown.Limits()
+        return shown.limits_of(self.look.resolved) if self.look else shown.Limits()
 
     def _estimate(self) -> float | None:
         if self._verdict is None:
             return None
-        return shown.estimate(self._verdict.requests, self._seconds, self._limits(), self._values())
+        return shown.estimate(self._verdict.requests, self._seconds, self._limits(), self.values())
 
     def _labels(self) -> str:
         parts = [f"tags: {', '.join(self.draft.tags)}"] if self.draft.tags else []
@@ -180,7 +182,7 @@ class ReviewScreen(BaseScreen):
             name = self.query_one("#requests", LineTable).cursor_key
             for request in self._verdict.requests:
                 if request.name == name:
-                    callees = ", ".join(shown.called(request, self._values()))
+                    callees = ", ".join(shown.called(request, self.values()))
                     text = f"{request.name}: {request.dataset or 'cases in the plan'}, calls {callees}"
         self.query_one("#whole", Static).update(content(text))
 
@@ -202,7 +204,7 @@ class ReviewScreen(BaseScreen):
 
             request, sample = note.about
             taken = Setting(request, ("dataset", "sample"), sample)
-            self._changed(replace(self.draft, settings=changed(self.draft.settings, taken)))
+            self.change_draft(replace(self.draft, settings=changed(self.draft.settings, taken)))
         elif note.kind == "change" and isinstance(note.about, tuple):
             self._open_settings(None if note.about[0] in (None, "*") else str(note.about[0]))
         elif note.kind == "change":
@@ -223,7 +225,7 @@ class ReviewScreen(BaseScreen):
         value = await ask_value(self.tui, name, "launch")
         if value is not None:
             self._typed[name] = value
-            self._changed()
+            self.change_draft()
 
     def action_undo(self) -> None:
         note = self._note()
@@ -231,14 +233,14 @@ class ReviewScreen(BaseScreen):
             self.notify("Put the cursor on a change, or on a variable that was typed here.", severity="warning")
         elif note.kind == "variable":
             if self._typed.pop(str(note.about), None) is not None:
-                self._changed()
+                self.change_draft()
         elif isinstance(note.about, tuple):
             from tui_eval.spec.compose import without
 
-            self._changed(replace(self.draft, settings=without(self.draft.settings, note.about)))
+            self.change_draft(replace(self.draft, settings=without(self.draft.settings, note.about)))
         else:
             typed = tuple(text for text in self.draft.typed if text != note.about)
-            self._changed(replace(self.draft, typed=typed))
+            self.change_draft(replace(self.draft, typed=typed))
 
     # -- settings --
 
@@ -254,19 +256,19 @@ class ReviewScreen(BaseScreen):
             self._open_settings(str(key) if key in names else names[0])
 
     def _open_settings(self, request: str | None) -> None:
-        if self._look is None:
+        if self.look is None:
             self._say_that_faults_come_first()
             return
         from tui_eval.tui.projections import launch_settings as forms
         from tui_eval.tui.screens.launch_form import LaunchFormScreen
 
-        look_now = self._look
+        look_now = self.look
         before = forms.shown(look_now.resolved, request)
 
         def take(after: dict[str, Any]) -> None:
             settings = forms.edited(self.draft.settings, before, after, look_now.base, request)
             if settings != self.draft.settings:
-                self._changed(replace(self.draft, settings=settings))
+                self.change_draft(replace(self.draft, settings=settings))
 
         model = forms.RequestSettings if request else forms.SharedSettings
         title = f"settings of {request}" if request else "settings of all requests"
@@ -286,7 +288,7 @@ class ReviewScreen(BaseScreen):
         )
         if text is not None and text.strip() != old:
             kept = tuple(each for each in self.draft.typed if each != old)
-            self._changed(replace(self.draft, typed=(*kept, text.strip()) if text.strip() else kept))
+            self.change_draft(replace(self.draft, typed=(*kept, text.strip()) if text.strip() else kept))
 
     # -- the run's own words --
 
@@ -315,12 +317,12 @@ class ReviewScreen(BaseScreen):
     async def action_save(self) -> None:
         from tui_eval.tui.launch_saving import ask_and_save
 
-        if self._look is None:
+        if self.look is None:
             self._say_that_faults_come_first()
             return
-        saved = await ask_and_save(self.tui, self.draft, self._look)
+        saved = await ask_and_save(self.tui, self.draft, self.look)
         if saved is not None:
-            self._changed(replace(draft_of_file(saved), tags=self.draft.tags, note=self.draft.note))
+            self.change_draft(replace(draft_of_file(saved), tags=self.draft.tags, note=self.draft.note))
             self.notify(f"Saved as {saved}. Run it anywhere with: tui-eval run {saved.name}", timeout=8)
 
     # -- starting --
@@ -339,7 +341,7 @@ class ReviewScreen(BaseScreen):
             run_id = await self._start()
         except (TuiEvalError, OSError) as error:
             self.notify(str(error), title="Not started", severity="error", timeout=15)
-            self._changed()
+            self.change_draft()
             return
         finally:
             self._starting = False
@@ -363,7 +365,7 @@ class ReviewScreen(BaseScreen):
 
     def _question(self, verdict: Verdict) -> Confirm:
         seconds = self._estimate()
-        callees = list(dict.fromkeys(each for one in verdict.requests for each in shown.called(one, self._values())))
+        callees = list(dict.fromkeys(each for one in verdict.requests for each in shown.called(one, self.values())))
         lines = [f"calls {each}" for each in callees[:_CALLEES_NAMED]]
         if len(callees) > _CALLEES_NAMED:
             lines.append(f"and {len(callees) - _CALLEES_NAMED} more")

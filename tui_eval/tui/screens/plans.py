@@ -62,6 +62,7 @@ class PlansScreen(BrowseScreen):
     BINDINGS: ClassVar = keys.bindings("plans")
     NAMES = ("plans", "requests", "faults", "file")
     STICKY = frozenset(("file",))
+    PLATFORM_LIST = "plans"
     HELP = (
         "Every plan, AgentCompass orchestration and evalset of the workspace. 1 plans, 2 requests, 3 faults, 4 the "
         "file. Enter on a plan goes to its requests or faults, on a request shows all of it, on a fault goes to its "

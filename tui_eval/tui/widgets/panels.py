@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -13,9 +14,14 @@ from textual.widget import Widget
 
 from tui_eval.tui.text import fit
 
+_LEAST_GAP = 3
+
 
 class PanelTabs(Widget):
-    """``1 Requests  2 Tasks  3 Failures 12``: the panels and which of them is shown. Titles are our own words."""
+    """``1 Requests  2 Tasks  3 Failures 12``: the panels and which of them is shown. Titles are our own words.
+
+    ``aside`` stands at the right end, where there is room: what is not here, and the key that leads there.
+    """
 
     DEFAULT_CSS = """
     PanelTabs { height: 1; padding: 0 1; background: $surface; }
@@ -26,6 +32,7 @@ class PanelTabs(Widget):
 
     titles: reactive[tuple[str, ...]] = reactive(())
     current: reactive[int] = reactive(0)
+    aside: reactive[str] = reactive("")
 
     def render(self) -> RenderResult:
         here, other = self.get_visual_style("panel-tabs--here"), self.get_visual_style("panel-tabs--other")
@@ -35,7 +42,11 @@ class PanelTabs(Widget):
                 ("  " if place else "", other),
                 (f"{place + 1} {title}", here if place == self.current else other),
             ]
-        return Content.assemble(*parts).truncate(self.size.width, ellipsis=True)
+        tabs = Content.assemble(*parts)
+        room = self.size.width - tabs.cell_length - cell_len(self.aside)
+        if self.aside and room >= _LEAST_GAP:
+            return Content.assemble(tabs, (" " * room + self.aside, other))
+        return tabs.truncate(self.size.width, ellipsis=True)
 
 
 class Panel(Vertical):
