@@ -116,3 +116,18 @@ async def test_no_text_says_so() -> None:
             if key == "n":
                 await pilot.press("escape")
         assert "no output" in screen_text(app)
+
+
+async def test_no_character_of_a_wrapped_text_is_hidden_behind_the_scrollbar() -> None:
+    view = TextView()
+    text = "".join(chr(ord("a") + place % 26) for place in range(100))
+    async with ViewApp(view).run_test(size=(20, 4)) as pilot:
+        view.set_text(text)
+        await pilot.pause()
+        assert view.show_vertical_scrollbar
+        shown = "".join(sign for sign in screen_text(pilot.app) if sign.isalpha())
+        assert text.startswith(shown)
+        assert len(shown) == 4 * 19
+        await pilot.press("w")
+        await pilot.pause()
+        assert f"{text[:18]}…" in screen_text(pilot.app)

@@ -190,6 +190,11 @@ class LineTable(ScrollView, can_focus=True):
         self.post_message(self.MarksChanged(self))
 
     @property
+    def across(self) -> int:
+        """Cells of a line: the scrollbar, while there is one, stands beside it."""
+        return max(0, self.size.width - (self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0))
+
+    @property
     def visible_rows(self) -> tuple[int, int]:
         """The places of the first and the last row on the screen."""
         top = self.scroll_offset.y
@@ -198,7 +203,7 @@ class LineTable(ScrollView, can_focus=True):
     # -- drawing --
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self.across
         if self._laid_out_for != width:  # first, or a scrollbar has come or gone: that is no change of the size
             self._lay_out()
             self._drawn.clear()
@@ -315,13 +320,13 @@ class LineTable(ScrollView, can_focus=True):
         self._draw_changed()
 
     def _lay_out(self) -> None:
-        self._laid_out_for = self.size.width
-        room = self.size.width - GUTTER
+        self._laid_out_for = self.across
+        room = self.across - GUTTER
         self._layout = natural(self.columns) if self._wide else layout(self.columns, room)
 
     def _resize_content(self) -> None:
         total = GUTTER + sum(width for _, width in self._layout) + GAP * max(0, len(self._layout) - 1)
-        size = Size(max(self.size.width, total) if self._wide else self.size.width, self.source.count() + self.top)
+        size = Size(max(self.across, total) if self._wide else self.across, self.source.count() + self.top)
         if size != self.virtual_size:
             self.virtual_size = size
 
@@ -381,15 +386,15 @@ class LineTable(ScrollView, can_focus=True):
         if direction > 0 and not self._wide:
             self._set_wide(True)
             return
-        x = self.scroll_offset.x + direction * max(8, self.size.width // 3)
+        x = self.scroll_offset.x + direction * max(8, self.across // 3)
         if direction < 0 and self._wide and self.scroll_offset.x == 0:
             self._set_wide(False)
             return
-        self.scroll_to(x=max(0, min(x, self.virtual_size.width - self.size.width)), animate=False, force=True)
+        self.scroll_to(x=max(0, min(x, self.virtual_size.width - self.across)), animate=False, force=True)
         self._drawn.clear()
 
     def _set_wide(self, wide: bool) -> None:
-        if wide and len(layout(self.columns, self.size.width - GUTTER)) == len(self.columns):
+        if wide and len(layout(self.columns, self.across - GUTTER)) == len(self.columns):
             return
         self._wide = wide
         self._lay_out()

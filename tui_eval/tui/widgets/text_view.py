@@ -81,8 +81,8 @@ class TextView(ScrollView, can_focus=True):
             return Strip.blank(width, base)
         line, start, text = self._lines.row(row)
         x = self.scroll_offset.x
-        room = width - self._margin
-        shown = fit(text[x : x + room], room) if not self._wrap else text
+        room = self._across - self._margin
+        shown = fit(text[x : x + room + 1], room) if not self._wrap else text
         segments = self._marked(shown, line, start + x, base)
         if self._numbers:
             number = str(line + 1) if start == 0 else ""
@@ -107,13 +107,18 @@ class TextView(ScrollView, can_focus=True):
         return self.get_component_rich_style(f"text-view--{name}", partial=True)
 
     @property
+    def _across(self) -> int:
+        """Cells of a line: those of the scrollbar, which comes when there are more lines, are left free."""
+        return max(1, self.size.width - self.styles.scrollbar_size_vertical)
+
+    @property
     def _margin(self) -> int:
         return len(str(len(self._lines.lines))) + 2 if self._numbers else 0
 
     def _lay_out(self) -> None:
-        width = max(1, self.size.width - self._margin)
+        width = max(1, self._across - self._margin)
         self._lines.wrap_at(width if self._wrap else 0)
-        across = self.size.width if self._wrap else max(self.size.width, self._lines.widest + self._margin)
+        across = self._across if self._wrap else max(self._across, self._lines.widest + self._margin)
         self.virtual_size = Size(across, self._lines.rows)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -188,6 +193,6 @@ class TextView(ScrollView, can_focus=True):
         row = self._lines.row_of(*found)
         if not self.scroll_offset.y <= row < self.scroll_offset.y + self.size.height:
             self.scroll_to(y=max(0, row - self.size.height // 3), animate=False, force=True)
-        if not self._wrap and not 0 <= found[1] - self.scroll_offset.x < self.size.width - self._margin:
+        if not self._wrap and not 0 <= found[1] - self.scroll_offset.x < self._across - self._margin:
             self.scroll_to(x=max(0, found[1] - 8), animate=False, force=True)
         return True
