@@ -382,6 +382,39 @@ async def test_a_bad_proxy_address_is_an_argument_and_not_shown() -> None:
     assert "secret" not in str(error)
 
 
+async def test_a_proxy_that_cannot_be_reached_is_blamed_and_not_the_agent() -> None:
+    async with silent_port() as port:
+        pass
+    error = await error_of("http://agent.invalid/", proxy=f"http://user:secret@127.0.0.1:{port}")
+    assert str(error) == f"connection refused by the proxy 127.0.0.1:{port} (is it running?)"
+    error = await error_of("http://127.0.0.1:1/", proxy="http://no-such-proxy.invalid:3128")
+    assert "the name in the proxy no-such-proxy.invalid:3128 is not known (DNS)" in str(error)
+
+
+async def test_a_certificate_for_another_name_is_not_a_matter_of_authorities() -> None:
+    async with tls_server() as url:
+        files = {"ca_file": str(CERTIFICATES / "localhost.pem")}
+        error = await error_of(url.replace("localhost", "127.1"), tls=files)
+    assert "call it by a name that stands in it" in str(error)
+    assert "tls.ca_file" not in str(error)
+
+
+async def test_a_chunk_that_cannot_be_read_is_not_a_closed_connection() -> None:
+    head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+    async with play({"paths": {"/": [{"text": head + "2\r\nok\r\nZZ\r\n"}, {"sleep": 5}]}}) as server:
+        error = await error_of(server.url("/"))
+    assert "is not valid HTTP/1.1 after 2 bytes of its body" in str(error)
+    assert error.partial is not None
+    assert error.partial.raw == "ok"
+
+
+async def test_an_encoding_that_was_never_asked_for_is_refused_before_the_body() -> None:
+    head = "HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 3\r\n\r\nabc"
+    async with play({"paths": {"/": [{"text": head}]}}) as server:
+        error = await error_of(server.url("/"))
+    assert str(error) == "content-encoding: br is not supported; ask for gzip or none (header accept-encoding)"
+
+
 async def test_limits_say_which_one_was_hit() -> None:
     async with silent_port() as port:
         url = f"http://127.0.0.1:{port}/"

@@ -223,6 +223,12 @@ def test_credentials_typed_into_a_plan_are_hidden_wherever_they_stand() -> None:
     }
 
 
+def test_paths_of_certificates_and_keys_are_no_credentials() -> None:
+    tls = {"ca_file": "ca.pem", "client_cert": "me.pem", "client_key": "keys/me.pem"}
+    plan: dict[str, Any] = {"requests": [{"name": "a", "solution": {"type": "http", "url": "https://x/", "tls": tls}}]}
+    assert hide_plan(plan)["requests"][0]["solution"]["tls"] == tls
+
+
 def test_typed_credentials_are_known_with_and_without_their_scheme() -> None:
     basic = base64.b64encode(b"me:pass1234").decode()
     found = {

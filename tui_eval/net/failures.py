@@ -29,18 +29,22 @@ class Failure:
     permanent: bool = False
 
 
-def failure_of(error: Exception, place: str, received: int | None = None, streamed: bool = False) -> Failure:
+def failure_of(
+    error: Exception, place: str, received: int | None = None, streamed: bool = False, proxy: str | None = None
+) -> Failure:
     """``place`` is ``host:port``; ``received`` the bytes of the body so far, None before the head of a response;
-    ``streamed`` is True when the body is a stream of events."""
+    ``streamed`` is True when the body is a stream of events; ``proxy`` is the ``host:port`` of the proxy on the way."""
     if isinstance(error, httpx.ProxyError):
         return _proxy_failure(error, place)
     if isinstance(error, httpx.ConnectError):
-        return _connect_failure(error, place)
+        return _connect_failure(error, place, proxy)
     if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
         return Failure(f"the request to {place} is not valid HTTP ({type(error).__name__})", True, permanent=True)
     tls = _find(error, ssl.SSLError)
     if tls is not None:
         return Failure(f"TLS broke in the talk with {place}: {_tls_reason(tls)}", unsent=False)
+    if received is not None and isinstance(error, httpx.RemoteProtocolError) and "peer closed" not in str(error):
+        return Failure(f"the answer of {place} is not valid HTTP/1.1 after {received} bytes of its body", unsent=False)
     if received is not None:
         when = "early, before the end of the stream" if streamed else "before the end of the answer"
         return Failure(f"connection closed {when}, {received} bytes received", unsent=False)
@@ -62,22 +66,28 @@ def _proxy_failure(error: httpx.ProxyError, place: str) -> Failure:
     return Failure(f"the proxy did not connect to {place}{said}", unsent=True)
 
 
-def _connect_failure(error: httpx.ConnectError, place: str) -> Failure:
+def _connect_failure(error: httpx.ConnectError, place: str, proxy: str | None) -> Failure:
     certificate = _find(error, ssl.SSLCertVerificationError)
     if certificate is not None:
-        reason = certificate.verify_message or "not valid"
-        advice = "name the server's authority in `tls.ca_file`, or set `tls.verify: false` for a server of your own"
+        reason = (certificate.verify_message or "not valid").rstrip(".")
+        # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH: no authority would change it.
+        other_name = certificate.verify_code in (62, 64)
+        advice = "call it by a name that stands in it" if other_name else "name the server's authority in `tls.ca_file`"
+        advice += ", or set `tls.verify: false` for a server of your own"
         return Failure(f"the certificate of {place} is not trusted: {reason} ({advice})", True, permanent=True)
     tls = _find(error, ssl.SSLError)
     if tls is not None:
         return Failure(f"no TLS connection to {place}: {_tls_reason(tls)}", True, permanent=True)
+    # What is left went wrong before the server was reached: with a proxy, on the way to it.
+    if proxy is not None:
+        place = f"the proxy {proxy}"
     name = _find(error, socket.gaierror)
     if name is not None:
         again = name.errno == socket.EAI_AGAIN
         message = "cannot be looked up just now" if again else "is not known"
         return Failure(f"the name in {place} {message} (DNS); check the address", unsent=True)
     if _find(error, ConnectionRefusedError):
-        return Failure(f"connection refused by {place} (is the agent running?)", unsent=True)
+        return Failure(f"connection refused by {place} (is {'it' if proxy else 'the agent'} running?)", unsent=True)
     system = next((cause for cause in _causes(error) if isinstance(cause, OSError) and cause.errno), None)
     if system is not None and system.errno in (errno.EMFILE, errno.ENFILE):
         return Failure("too many open files: lower task_concurrency or raise `ulimit -n`", unsent=True)

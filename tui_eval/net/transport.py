@@ -168,9 +168,13 @@ class Transport:
                     raise
         return await self._send_anew(origin, request, connect, deadline, on_phase)
 
-    def is_proxied(self, url: httpx.URL) -> bool:
-        """True when calls of ``url`` go through a proxy."""
-        return self._proxy_for(_origin(url)) is not None
+    def proxy_place(self, url: httpx.URL) -> str | None:
+        """``host:port`` of the proxy that calls of ``url`` go through, None when they go straight."""
+        proxy = self._proxy_for(_origin(url))
+        if proxy is None:
+            return None
+        _, host, port = _origin(httpx.URL(proxy))
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def _proxy_for(self, origin: Origin) -> str | None:
         return self._proxy or environment_proxy(*origin, self._environment)
@@ -310,7 +314,10 @@ def proxy_of(address: str, tls: TlsFiles) -> httpx.Proxy:
     except httpx.InvalidURL:
         url = httpx.URL("")
     if url.scheme not in ("http", "https") or not url.host:
-        raise ValueError("the proxy's address cannot be used: expected http://host:port or https://host:port")
+        raise ValueError(
+            "the proxy's address (`proxy`, or http_proxy, https_proxy, all_proxy of the environment) cannot be used: "
+            "expected http://host:port or https://host:port"
+        )
     return httpx.Proxy(url, ssl_context=tls_context(tls) if url.scheme == "https" else None)
 
 

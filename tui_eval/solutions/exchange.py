@@ -220,10 +220,8 @@ async def _head(
         message = f"timed out: connect {_limit(limits.connect)} ({reply.place} did not accept the connection in time)"
         raise SolutionError("timed_out", message, Resend.UNSENT) from error
     except httpx.TransportError as error:
-        place = f"{reply.place} (through a proxy)" if transport.is_proxied(request.url) else reply.place
-        raise _connection_error(failure_of(error, place)) from error
-    except ImportError as error:
-        raise SolutionError("argument", "a SOCKS proxy needs the package `httpx[socks]`") from error
+        failure = failure_of(error, reply.place, proxy=transport.proxy_place(request.url))
+        raise _connection_error(failure) from error
     except (OSError, ValueError) as error:
         raise SolutionError("argument", f"no way to {reply.place}: {_own_words(error)}") from error
     reply.status = response.status_code
@@ -270,7 +268,7 @@ async def _body(
         failure = failure_of(error, reply.place, reply.received, streamed=reply.sink.noun == "event")
         _broken(reply, _connection_error(failure), error)
     except EncodingError as error:
-        message = f"{error}, {plural(reply.received, 'byte')} received"
+        message = f"{error}, {plural(reply.received, 'byte')} received" if reply.received else str(error)
         _broken(reply, SolutionError("bad_answer", message), error)
     except (TooLong, EventTooLong) as error:
         reply.truncated = True

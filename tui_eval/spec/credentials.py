@@ -91,6 +91,8 @@ def _hide_section(section: Mapping[str, JsonValue], found: list[Typed]) -> dict[
 
 
 def _secret_entry(name: str, path: Path) -> bool:
+    if path[-1:] == ("tls",):  # paths of files: `client_key` says where the key lies
+        return False
     if name.lower() == "key":  # too common a word to be one anywhere else
         return any(step in _HEADER_LIKE for step in path)
     return is_secret_name(name)
