@@ -48,8 +48,8 @@ TaskResult = FinishedTask
 class Progress:
     """What a task is doing right now, updated in place by ``run_task`` and read by whoever shows it.
 
-    ``phase`` is ``queued``, ``calling``, ``connecting``, ``streaming``, ``waiting`` or ``judging``; ``since`` and
-    ``until`` are seconds since the epoch. ``result`` collects the attempts, so that they survive a cancellation.
+    ``phase`` is ``queued``, ``preparing``, ``calling``, ``connecting``, ``streaming``, ``waiting`` or ``judging``;
+    ``since`` and ``until`` are seconds since the epoch. ``result`` collects the attempts, so that they survive a cancellation.
     """
 
     result: FinishedTask

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tui_eval.datasets import DatasetSource, open_dataset
 from tui_eval.domain import Case
+from tui_eval.engine.agentspecs import platform_address, section_faults, section_of, started_for
 from tui_eval.engine.reach import escapes
 from tui_eval.errors import DatasetError, Fault, TuiEvalError
 
@@ -74,6 +75,8 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
             entry.source, entry.survey = found
             _check_columns(request, entry.survey, report)
         _check_machine(loaded, request, entry, environment, report)
+    for fault in section_faults(loaded, environment):
+        report.add(fault)
     return report
 
 
@@ -124,6 +127,7 @@ def _check_machine(
         AgentRuntimesOptions,
         ChatOptions,
         CommandOptions,
+        DatalayerCloudOptions,
         HttpOptions,
         PythonOptions,
     )
@@ -135,8 +139,13 @@ def _check_machine(
     if isinstance(solution, HttpOptions | ChatOptions):
         hosts.append(host_of(solution.url if isinstance(solution, HttpOptions) else solution.base_url))
     elif isinstance(solution, AgentRuntimesOptions):
-        address = solution.url or solution.base_url
+        agents = section_of(loaded) if solution.agentspec is not None else None
+        address = solution.url or solution.base_url or (agents.server.base_url if agents is not None else None)
         hosts.append(host_of(address) if address else f"an agent of {solution.agentspec}")
+        if agents is not None and (command := started_for(agents)):
+            commands.append(command)
+    elif isinstance(solution, DatalayerCloudOptions):
+        hosts.append(host_of(platform_address(section_of(loaded), environment)))
     elif isinstance(solution, CommandOptions):
         commands.append(solution.command if solution.command is not None else " ".join(solution.argv or ()))
         place = request.locate(("solution",))

@@ -18,7 +18,7 @@ from tui_eval.engine.retry import GiveUp, decide, host_wait
 from tui_eval.engine.slots import Slots
 from tui_eval.errors import Resend, SolutionError, TemplateError
 from tui_eval.net.trace import TraceContext
-from tui_eval.solutions.base import CallContext, Limits
+from tui_eval.solutions.base import PREPARING, CallContext, Limits
 from tui_eval.spec.rendered import Rendered
 from tui_eval.store.records import AttemptPayload, AttemptRecord
 
@@ -151,12 +151,15 @@ async def _attempt(
     started, clock = around.wall(), time.perf_counter()
 
     def phase(name: str) -> None:
+        nonlocal clock
+        if progress.phase == PREPARING:
+            clock, record.started_at = time.perf_counter(), around.wall()
         progress.phase, progress.since = name, around.wall()
         around.changed(progress)
 
+    record = AttemptRecord(number=number, started_at=started, seconds=0.0, trace_id=trace.trace_id)
     progress.attempt, progress.until, progress.detail = number, None, ""
     phase("calling")
-    record = AttemptRecord(number=number, started_at=started, seconds=0.0, trace_id=trace.trace_id)
     answer: Answer | None = None
     try:
         answer = await _guarded(request, rendered, CallContext(limits, trace, phase), limits)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from tui_eval.domain import Answer, JsonValue, as_text
 from tui_eval.errors import SolutionError
 from tui_eval.net.transport import Transport
-from tui_eval.solutions.base import CallContext, SolutionSetup
+from tui_eval.solutions.base import PREPARING, CallContext, SolutionSetup
 from tui_eval.solutions.body_text import decoded_text, media_type
 from tui_eval.solutions.connecting import transport_for
 from tui_eval.solutions.events import EventSink
@@ -60,7 +60,10 @@ class AgentRuntimes:
 
     async def call(self, request: Rendered, context: CallContext) -> Answer:
         """One attempt. Raises SolutionError."""
+        if self._options.agentspec is not None:
+            context.on_phase(PREPARING)  # of no limit of the chat: a server may have to be started first
         address = await self._address(request.sent)
+        context.on_phase("calling")
         message = to_httpx(self._outgoing(request.sent, address, context))
         if self._transport is None:
             self._transport = transport_for(self._options, self._setup)

@@ -22,6 +22,10 @@ class Limits:
     grace: float = 10.0  # between TERM and KILL of a child process
 
 
+PREPARING = "preparing"
+"""The phase of a call in which what it needs is made first: the time of the call begins when it ends."""
+
+
 def _ignore(phase: str) -> None:
     """The default listener for phases."""
 
@@ -30,7 +34,8 @@ def _ignore(phase: str) -> None:
 class CallContext:
     """What a call gets besides its request.
 
-    ``on_phase`` is told what the call is doing (``connecting``, ``calling``, ``streaming``), for the people watching.
+    ``on_phase`` is told what the call is doing (:data:`PREPARING`, ``connecting``, ``calling``, ``streaming``), for the
+    people watching.
     """
 
     limits: Limits

@@ -7,6 +7,7 @@ Sources: Datalayer contract, sections 3 (execution) and 4 (grading). The API key
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -15,6 +16,11 @@ from tui_eval.spec.marks import Address, HeaderEntries, Verbatim
 from tui_eval.spec.model import Seconds, Strict
 from tui_eval.spec.solution_options import Headers, Variables
 
+API_KEY = "DATALAYER_API_KEY"
+"""The environment variable that holds the platform's key."""
+API_URL = "DATALAYER_AI_AGENTS_URL"
+"""The environment variable that says where the platform is."""
+DEFAULT_API_URL = "https://r1.datalayer.run"
 LOCAL_BASE_URL = "http://localhost:8765"
 SERVER_COMMAND = (
     "agent-runtimes",
@@ -29,6 +35,13 @@ SERVER_COMMAND = (
     "info",
     "--disable-tool-approvals",
 )
+_LOOPBACK = frozenset(("localhost", "::1"))
+
+
+def is_here(base_url: str) -> bool:
+    """Whether an address is of this machine."""
+    host = urlsplit(base_url).hostname
+    return host in _LOOPBACK or bool(host and host.startswith("127."))
 
 
 class AgentServer(Strict):
@@ -55,6 +68,11 @@ class AgentServer(Strict):
     headers: Annotated[Headers, HeaderEntries] = Field(
         default_factory=dict, description="Sent to make and delete agents (never an API key unless you write it)."
     )
+
+    @property
+    def may_be_started(self) -> bool:
+        """Whether a run can start a server of its own."""
+        return self.start == "always" or (self.start == "when_needed" and is_here(self.base_url))
 
 
 class CloudLaunch(Strict):
@@ -87,6 +105,9 @@ class DatalayerOptions(Strict):
     cloud: CloudLaunch = Field(default_factory=CloudLaunch)
     report: bool = Field(False, description="Report evalset, experiments and runs to the platform.")
     evalset_name: str | None = Field(None, min_length=1, description="Name of the evalset on the platform.")
+    report_folder: str | None = Field(
+        None, min_length=1, description="Folder for the report (Markdown and CSV) at the end; from the plan's folder."
+    )
     run_environment: Literal["ui", "sdk"] = Field("sdk", description="Lane of the evalset on the platform.")
     launch_source: str = Field("tui-eval", description="Where the platform's records say that they come from.")
     account_uid: str | None = Field(None, description="Account that the platform's records belong to.")

@@ -96,10 +96,13 @@ def check_file(path: Path, environment: Mapping[str, str]) -> CheckedPlan:
     """Load a plan and say everything about it. Raises nothing of ours: faults are part of the answer."""
     from tui_eval.platforms.agentcompass.recognising import is_orchestration_file
     from tui_eval.spec.loading import load_plan
+    from tui_eval.spec.workspace import kind_of
 
     stamp = stamp_of(path)
     if is_orchestration_file(path):
         return _check_orchestration(path, environment, stamp)
+    if kind_of(path) == "evalset":
+        return _check_evalset(path, stamp)
     try:
         loaded = load_plan(path, environment=environment)
     except SpecError as error:
@@ -124,6 +127,27 @@ def _check_orchestration(path: Path, environment: Mapping[str, str], stamp: Stam
         faults = tuple(fault for fault in error.faults if not fault.warning)
         return CheckedPlan(path, stamp, faults, tuple(fault for fault in error.faults if fault.warning), previews)
     return CheckedPlan(path, stamp, (), loaded.warnings, previews, loaded.task_concurrency)
+
+
+def _check_evalset(path: Path, stamp: Stamp | None) -> CheckedPlan:
+    """The same for an evalset: its requests are those on the agentspecs that it suggests."""
+    from tui_eval.platforms.datalayer.conversion import Choices, plan_of
+    from tui_eval.platforms.datalayer.launching import read_for_launch
+
+    try:
+        evalset = read_for_launch(path)
+    except SpecError as error:
+        faults = tuple(fault for fault in error.faults if not fault.warning)
+        return CheckedPlan(path, stamp, faults, tuple(fault for fault in error.faults if fault.warning))
+    specs = list(dict.fromkeys(spec for each in evalset.agentspec_ids if (spec := each.strip())))
+    if not specs:
+        return CheckedPlan(path, stamp, (), evalset.warnings)
+    plan = plan_of(evalset, Choices(specs, folder=path.absolute().parent))
+    requests = enumerate(plan["requests"])
+    previews = (
+        RequestPreview(place, f"{each['name']} (suggested)", {**plan["defaults"], **each}) for place, each in requests
+    )
+    return CheckedPlan(path, stamp, (), evalset.warnings, tuple(previews), plan["task_concurrency"])
 
 
 def _previews(loaded: LoadedPlan, path: Path) -> Iterator[RequestPreview]:

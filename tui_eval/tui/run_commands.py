@@ -128,9 +128,12 @@ async def start(app: TuiEvalApp, job: Any, typed: Mapping[str, str]) -> str | No
 
 async def export(app: TuiEvalApp, run: RunRecord) -> None:
     """Ask for format and file, and write the run."""
+    from tui_eval.tui.exporting import EVALSET_REPORT
     from tui_eval.tui.exporting import export as write
+    from tui_eval.tui.projections.datalayer import is_evalset_run
 
     options = [
+        *([EVALSET_REPORT] if is_evalset_run(run.plan) else []),
         Option("md", "Markdown", "to read"),
         Option("csv", "CSV", "a row a task"),
         Option("json", "JSON", "one value"),

@@ -8,11 +8,10 @@ from typing import Any
 from tui_eval.domain import JsonValue
 from tui_eval.errors import PlatformError, UsageError
 from tui_eval.platforms.datalayer.calls import Api
+from tui_eval.spec.datalayer_options import API_KEY, API_URL, DEFAULT_API_URL
 
-KEY = "DATALAYER_API_KEY"
-URL = "DATALAYER_AI_AGENTS_URL"
+KEY = API_KEY
 UI_URL = "DATALAYER_UI_URL"
-DEFAULT_URL = "https://r1.datalayer.run"
 DEFAULT_UI_URL = "https://datalayer.app"
 BASE = "/api/ai-agents/v1/evals"
 
@@ -38,7 +37,7 @@ class Evals:
 
     def __init__(self, environment: Mapping[str, str], url: str | None = None, account_uid: str | None = None) -> None:
         """Raises UsageError without an API key."""
-        address = url or environment.get(URL, "").strip() or DEFAULT_URL
+        address = url or environment.get(API_URL, "").strip() or DEFAULT_API_URL
         self._api = Api(address, {"authorization": f"Bearer {api_key(environment)}"}, environment)
         self._query = {"account_uid": account_uid} if account_uid else {}
 

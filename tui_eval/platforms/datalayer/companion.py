@@ -14,6 +14,7 @@ from tui_eval.errors import PlatformError, SpecError, TuiEvalError
 from tui_eval.jobs import Job
 from tui_eval.platforms.datalayer.cloud import Launches
 from tui_eval.platforms.datalayer.hosting import LocalHost, sweep
+from tui_eval.platforms.datalayer.report import create_report
 from tui_eval.platforms.datalayer.reporting import (
     RunReporter,
     Settings,
@@ -100,7 +101,26 @@ class DatalayerCompanion(Companion):
             await self._host.close()
 
     async def end(self) -> None:
-        """The last of the report. What cannot be reported now stays in the history's queue."""
+        """The last of what is reported, then the report. What cannot be reported now stays in the history's queue."""
+        try:
+            await self._end_reporting()
+        finally:
+            if self._options.report_folder is not None:
+                await self._write_report(self._start.loaded.folder / Path(self._options.report_folder).expanduser())
+
+    # -- parts --
+
+    async def _write_report(self, folder: Path) -> None:
+        run_id = self._start.planned.run.run_id
+        await self._start.writer.flush()
+        try:
+            report = await asyncio.to_thread(create_report, self._history, run_id, folder)
+        except TuiEvalError as error:
+            self._log("warning", f"datalayer: {error} (tui-eval datalayer report {run_id} --into FOLDER)")
+        else:
+            self._log("info", f"datalayer: wrote {report.markdown_path} and {report.csv_path.name}")
+
+    async def _end_reporting(self) -> None:
         if self._launches is not None:
             await asyncio.to_thread(finish_cloud, self._history, self._start.planned.run, self._environment)
         if self._reporting is None:
@@ -110,8 +130,6 @@ class DatalayerCompanion(Companion):
         left = await report_all(self._reporter(), END_SECONDS)
         if left:
             self._log("warning", f"datalayer: not everything is reported: {left} (tui-eval datalayer sync {run_id})")
-
-    # -- parts --
 
     async def _begin_reporting(self) -> None:
         if self._evalset is None or self._settings is None:

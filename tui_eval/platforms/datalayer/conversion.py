@@ -28,7 +28,8 @@ GRADINGS = ("strict", "compat")
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What an evalset leaves open. ``section`` is added to the plan's ``datalayer`` section (``server``, ``cloud``,
-    ``report`` …), ``judge`` is the model of ``llm_judge``. ``run_limit`` is how often each case is asked."""
+    ``report`` …), ``judge`` is the model of ``llm_judge``. ``run_limit`` is how often each case is asked. ``folder`` is
+    where the plan will lie: an evalset below it is named from there, any other by its absolute path."""
 
     agentspec_ids: Sequence[str]
     execution_target: str = "local"
@@ -39,6 +40,7 @@ class Choices:
     check_output_schema: bool = False
     judge: Mapping[str, Any] | None = None
     section: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
 
 
 def plan_of(evalset: Evalset, choices: Choices) -> dict[str, Any]:
@@ -58,7 +60,7 @@ def plan_of(evalset: Evalset, choices: Choices) -> dict[str, Any]:
     plan["task_concurrency"] = choices.concurrency
     plan["datalayer"] = _section(evalset, choices)
     plan["defaults"] = {
-        "dataset": _dataset(evalset),
+        "dataset": _dataset(evalset, choices.folder),
         "evaluators": [_evaluator(evalset, choices)],
         "execution": _execution(choices),
     }
@@ -83,10 +85,13 @@ def rows_of(evalset: Evalset) -> list[dict[str, JsonValue]]:
     return [case.row() for case in evalset.cases]
 
 
-def _dataset(evalset: Evalset) -> dict[str, Any]:
+def _dataset(evalset: Evalset, folder: Path | None) -> dict[str, Any]:
     if evalset.path is None:
         return {"cases": rows_of(evalset), "id": "id"}
-    return {"path": dataset_path(str(Path(evalset.path).absolute())), "format": "evalset"}
+    path = Path(evalset.path).absolute()
+    if folder is not None and path.is_relative_to(folder):
+        path = path.relative_to(folder)
+    return {"path": dataset_path(str(path)), "format": "evalset"}
 
 
 def _section(evalset: Evalset, choices: Choices) -> dict[str, Any]:

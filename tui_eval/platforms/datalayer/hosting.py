@@ -20,9 +20,9 @@ from tui_eval.errors import PlatformError, Resend, SolutionError
 from tui_eval.platforms.datalayer import leases
 from tui_eval.platforms.datalayer.calls import Api
 from tui_eval.platforms.datalayer.leases import Lease
-from tui_eval.platforms.datalayer.server import SERVICE, StartedServer, is_here, service_at, start_server
+from tui_eval.platforms.datalayer.server import SERVICE, StartedServer, service_at, start_server
 from tui_eval.solutions.agent_runtimes import chat_address
-from tui_eval.spec.datalayer_options import DatalayerOptions
+from tui_eval.spec.datalayer_options import DatalayerOptions, is_here
 
 DELETE_SECONDS = 10.0
 SWEEP_SECONDS = 5.0

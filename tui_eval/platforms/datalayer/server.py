@@ -12,7 +12,6 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from tui_eval.errors import PlatformError, StartError
 from tui_eval.platforms.datalayer.calls import Api
@@ -28,7 +27,6 @@ LOG_BYTES = 16 * 1024 * 1024
 HOST = "127.0.0.1"
 TRIES = 3
 """How often a server is started when somebody else took its port meanwhile."""
-_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _BEDROCK = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_DEFAULT_REGION", "AWS_REGION")
 
 
@@ -38,12 +36,6 @@ async def service_at(api: Api, seconds: float = PROBE_SECONDS) -> str:
     found = await api.call("GET", "/health", seconds=seconds)
     service = found.get("service") if isinstance(found, dict) else None
     return service if isinstance(service, str) else ""
-
-
-def is_here(base_url: str) -> bool:
-    """Whether an address is of this machine."""
-    host = urlsplit(base_url).hostname
-    return host in _LOOPBACK or bool(host and host.startswith("127."))
 
 
 @dataclass(slots=True)

@@ -198,7 +198,7 @@ def solution_text(data: Mapping[str, Any]) -> str:
     parts = [kind or f"use {solution.get('use', '?')}"]
     if "url" in solution:
         parts += [str(solution.get("method", "POST")), str(solution["url"])]
-    for name in ("base_url", "model", "command", "function", "path"):
+    for name in ("base_url", "model", "agentspec", "command", "function", "path"):
         if isinstance(solution.get(name), str):
             parts.append(solution[name])
     argv = solution.get("argv")

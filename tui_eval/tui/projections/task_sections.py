@@ -12,6 +12,7 @@ from tui_eval.analysis.expected import Expectation
 from tui_eval.display import duration, local_time
 from tui_eval.domain import JsonValue, Outcome, Score
 from tui_eval.store.records import AttemptRecord
+from tui_eval.tui.projections.agent_steps import agent_steps
 from tui_eval.tui.projections.diff_parts import compared
 from tui_eval.tui.projections.json_layout import laid_out, value_text
 from tui_eval.tui.task_reading import TaskView
@@ -49,6 +50,7 @@ def _task(view: TaskView, raw: bool) -> Iterator[Part]:
         yield from _expected_value(expectation, raw, _cut)
     yield from _heading("Output")
     yield from _output(view, raw, _cut)
+    yield from agent_steps((view.answer or view.received).get("detail") or {}, _cut)
     if view.scores:
         yield from _heading("Scores")
         for score in view.scores:
@@ -224,7 +226,7 @@ def _named_value(name: str, value: JsonValue, raw: bool) -> Iterator[Part]:
     elif isinstance(value, str) and "\n" not in value and len(value) < 200:
         yield from _heading_free(name, value)
     else:
-        yield from _heading(name.capitalize())
+        yield from _heading(name.replace("_", " ").capitalize())
         yield value_text(value, raw), ""
         yield "\n\n", ""
 

@@ -1,4 +1,4 @@
-"""Launch: which plan. One of the workspace, a file from elsewhere, or one that is composed here."""
+"""Launch: which plan or evalset. One of the workspace, a file from elsewhere, or a plan that is composed here."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from textual.widgets import Static
 from tui_eval import text_query
 from tui_eval.display import short_path
 from tui_eval.tui import keys
-from tui_eval.tui.launch_draft import draft_of_file
+from tui_eval.tui.launch_opening import LAUNCHED, open_launch
 from tui_eval.tui.projections.launch import BUILD, PLANS, last_runs, plan_rows
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import content, plural
+from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 
@@ -56,7 +57,7 @@ class LaunchScreen(BaseScreen):
     PANELS = ("#plans",)
     HELP = (
         "Choose what to launch: enter opens the pre-flight page of a plan, where everything is checked and can be "
-        "changed. Nothing is called before you start it there."
+        "changed; of an evalset first the form that makes a plan of it. Nothing is called before you start it there."
     )
 
     def __init__(self, plan: Path | str | None = None) -> None:
@@ -107,7 +108,7 @@ class LaunchScreen(BaseScreen):
             return  # the screen is being left: its widgets are gone already
         workspace = self._listed.workspace
         folder = self.tui.workspace
-        plans = [] if workspace is None else workspace.of_kind("plan")
+        plans = [] if workspace is None else [each for each in workspace.found if each.kind in LAUNCHED]
         wanted = text_query.parse(self._listed.text)
         shown = [each for each in plans if wanted.matches(f"{each.name}\n{short_path(each.path, folder)}")]
         rows = plan_rows(shown, self._last, folder, datetime.now().astimezone())
@@ -129,10 +130,9 @@ class LaunchScreen(BaseScreen):
         else:
             self._review(Path(str(event.key)))
 
-    def _review(self, plan: Path) -> None:
-        from tui_eval.tui.screens.launch_review import ReviewScreen
-
-        self.app.push_screen(ReviewScreen(draft_of_file(plan)))
+    @asks("review", exclusive=True)
+    async def _review(self, plan: Path) -> None:
+        await open_launch(self.tui, plan)
 
     def action_build(self) -> None:
         from tui_eval.tui.screens.launch_build import BuildScreen

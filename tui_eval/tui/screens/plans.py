@@ -342,14 +342,14 @@ class PlansScreen(BrowseScreen):
             self._wanted = made
             self._look_through()
 
-    def action_launch(self) -> None:
+    @asks("launch", exclusive=True)
+    async def action_launch(self) -> None:
+        from tui_eval.tui.launch_opening import open_launch
+
         if self.path is None:
             self.tui.open("launch")
         else:
-            from tui_eval.tui.launch_draft import draft_of_file
-            from tui_eval.tui.screens.launch_review import ReviewScreen
-
-            self.app.push_screen(ReviewScreen(draft_of_file(self.path)))
+            await open_launch(self.tui, self.path)
 
     def action_open_run(self) -> None:
         last = self._last.get(self._reals.get(self.path, "")) if self.path is not None else None

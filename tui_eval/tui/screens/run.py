@@ -19,6 +19,7 @@ from tui_eval.tui.projections import requests as request_rows
 from tui_eval.tui.projections import run_summary, task_filter
 from tui_eval.tui.projections import tasks as task_rows
 from tui_eval.tui.projections.agentloop import record_lines
+from tui_eval.tui.projections.datalayer import view_lines
 from tui_eval.tui.run_reading import RunReading, RunView, TasksReading, TasksView, TasksWanted
 from tui_eval.tui.screens.run_keys import RunKeys
 from tui_eval.tui.text import fit, plural, whole_seconds
@@ -196,6 +197,7 @@ class RunScreen(RunKeys):
             run_summary.second_line(view.run, view.state, view.total, now, left, width),
             *([[remark]] if remark.text else []),
             *record_lines(view.platforms, view.request_names, 3 if self.size.height >= 30 else 1),
+            *view_lines(view.platforms),
         ]
         self.query_one("#head", CellLines).show(lines)
         self.show_place(f"made {local_time(view.run.created_at)}")
@@ -301,9 +303,9 @@ class RunScreen(RunKeys):
 
     def action_filter(self) -> None:
         self._set_panel(1)
+        self.focus_soon(None)
         self.query_one(FilterBar).open()
 
-        self.focus_soon(None)
     def action_cycle(self) -> None:
         bar = self.query_one(FilterBar)
         place = _CYCLE.index(bar.text) if bar.text in _CYCLE else 0
