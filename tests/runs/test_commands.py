@@ -213,8 +213,12 @@ def test_a_run_that_is_being_stopped_says_so(product: Product) -> None:
 def test_a_command_for_a_run_that_nothing_executes_is_refused(product: Product) -> None:
     with live(product):
         pass
-    for arguments in (("cancel", "it"), ("pause", "it"), ("set", "it", "--task-concurrency", "3")):
+    for *arguments, can in (
+        ("cancel", "it", "be cancelled"),
+        ("pause", "it", "be paused"),
+        ("set", "it", "--task-concurrency", "3", "be given another limit"),
+    ):
         ended = product.run(*arguments)
         assert ended.returncode == 2
-        assert "interrupted" in ended.stderr
+        assert f"run it is interrupted: only a live run can {can}" in ended.stderr
     assert json.loads(product.run("runs", "--json").stdout)[0]["state"] == "interrupted"

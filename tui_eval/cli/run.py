@@ -290,7 +290,7 @@ def _conclude(
     from tui_eval.analysis.summary import total_of
     from tui_eval.analysis.verdict import run_verdict
     from tui_eval.cli.progress_line import progress_json
-    from tui_eval.cli.summary import print_summary
+    from tui_eval.cli.summary import print_summary, unsaved_lines
 
     verdict = run_verdict(
         ended.run.state,
@@ -310,7 +310,10 @@ def _conclude(
                 print_summary(stored, stored.run(ended.run.run_id))
     for reason in verdict.reasons:
         tell(f"exit status {verdict.code}: {reason}")
-    if ended.signal is not None:
+    if ended.history_failed:
+        for line in unsaved_lines(place_of(history), ended.run.run_id):
+            tell(line)
+    elif ended.signal is not None:
         tell(f"everything finished so far is saved; go on with: tui-eval resume {ended.run.run_id}")
     return verdict.code
 

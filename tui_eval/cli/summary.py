@@ -17,6 +17,8 @@ from tui_eval.reports.view import repeats_of
 from tui_eval.store.liveness import state_now
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tui_eval.store.reader import History
     from tui_eval.store.records import Counters, RequestRecord, RequestState, RunRecord
 
@@ -60,12 +62,26 @@ def print_summary(stored: History, run: RunRecord, *, only: str | None = None) -
     """Print what a run came to: its head, a line a request, what the evaluators say, failures grouped."""
     requests = [one for one in summarise_run(stored, run) if only is None or one.request.name == only]
     print_head(run, total_of(one.request.counters for one in requests))
+    if not state_now(run).live:  # a live one brings them into the history by itself
+        for line in unsaved_lines(stored.path, run.run_id):
+            out(f"  ! {line}")
     print_platform_lines(stored.path, run, {one.request.id: one.request.name for one in requests})
     out()
     _print_requests(requests)
     _print_evaluators(requests)
     _print_repeats(requests)
     _print_failures(stored, run, requests)
+
+
+def unsaved_lines(history: Path, run_id: str) -> list[str]:
+    """A line for each file of results that the history could not take, with what brings them into it."""
+    from tui_eval.store.fallback import find
+
+    return [
+        f"results that are not in the history yet are in {safe(str(place))}; once the history can be written again: "
+        f"tui-eval resume {one_line(run_id)}"
+        for place in find(history, run_id)
+    ]
 
 
 def print_head(run: RunRecord, counters: Counters) -> None:

@@ -19,7 +19,15 @@ from tui_eval.store.migrations import transaction
 from tui_eval.store.opening import open_for_writing, open_read_only
 from tui_eval.store.run_queries import find
 
-KINDS = ("cancel_run", "cancel_request", "cancel_task", "pause", "resume", "set_concurrency")
+_WORDS = {
+    "cancel_run": "be cancelled",
+    "cancel_request": "be cancelled",
+    "cancel_task": "be cancelled",
+    "pause": "be paused",
+    "resume": "go on",
+    "set_concurrency": "be given another limit",
+}
+KINDS = tuple(_WORDS)
 
 
 def give(path: Path, run_id: str, kind: str, arguments: Mapping[str, Any], given_by: str) -> int:
@@ -33,7 +41,7 @@ def give(path: Path, run_id: str, kind: str, arguments: Mapping[str, Any], given
         run = find(connection, run_id)
         state = state_now(run)
         if not state.live:
-            raise UsageError(f"run {run.run_id} is {state.value}: nothing executes it that could {kind}")
+            raise UsageError(f"run {run.run_id} is {state.value}: only a live run can {_WORDS[kind]}")
         cursor = connection.execute(
             "INSERT INTO commands (run, kind, arguments, given_by, given_at) VALUES (?, ?, ?, ?, ?)",
             (run.id, kind, to_json(dict(arguments)), clean(given_by), time.time()),
