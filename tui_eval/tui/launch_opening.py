@@ -1,4 +1,5 @@
-"""From a file to its launch: a plan goes to the pre-flight page, an evalset first to the form that makes a plan of it."""
+"""From a file to its launch: a plan goes to the pre-flight page, an evalset first to the form that makes a plan of it,
+an AgentCompass orchestration to a page of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from tui_eval.spec.workspace import FoundKind
     from tui_eval.tui.application import TuiEvalApp
 
-LAUNCHED: tuple[FoundKind, ...] = ("plan", "evalset")
+LAUNCHED: tuple[FoundKind, ...] = ("plan", "evalset", "orchestration")
 """Kinds of files that the launch screen offers."""
 
 
@@ -21,6 +22,12 @@ async def open_launch(app: TuiEvalApp, path: Path, kind: FoundKind | None = None
     from tui_eval.spec.workspace import kind_of
 
     kind = kind or await away(partial(kind_of, path))
+    if kind == "orchestration":
+        from tui_eval.tui.agentcompass_draft import read_draft
+        from tui_eval.tui.screens.agentcompass import CompassScreen
+
+        app.push_screen(CompassScreen(await away(partial(read_draft, path))))
+        return
     if kind == "evalset":
         from tui_eval.tui.screens.datalayer_launch import launch_evalset
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +23,7 @@ GRACE_SECONDS = 5.0
 async def dry_run_text(loaded: LoadedOrchestration, options: Options, environment: Mapping[str, str]) -> str:
     """The resolved orchestration as YAML, credentials hidden. Raises UsageError with AgentCompass's own words when it
     refuses the file, or when it is not installed."""
-    interpreter = find_interpreter(environment, options.python)
+    interpreter = await asyncio.to_thread(find_interpreter, environment, options.python)
     with tempfile.TemporaryDirectory(prefix="tui-eval-") as folder:
         prepared = write_prepared(loaded.data, Path(folder), "orchestration")
         job = {
@@ -37,7 +38,7 @@ async def dry_run_text(loaded: LoadedOrchestration, options: Options, environmen
 
 async def installed_catalog(environment: Mapping[str, str], named: str | None = None) -> Catalog:
     """The components of the AgentCompass that is installed. Takes some ten seconds. Raises UsageError."""
-    interpreter = find_interpreter(environment, named)
+    interpreter = await asyncio.to_thread(find_interpreter, environment, named)
     with tempfile.TemporaryDirectory(prefix="tui-eval-") as folder:
         answer = await _asked(interpreter, {"action": "catalog"}, Path(folder), environment, Path(folder))
     found = answer.get("catalog")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -17,8 +18,10 @@ from textual.widgets import Static
 from tui_eval import text_query
 from tui_eval.display import short_path
 from tui_eval.tui import keys
+from tui_eval.tui.background import away
+from tui_eval.tui.last_runs import LastRuns
 from tui_eval.tui.launch_opening import LAUNCHED, open_launch
-from tui_eval.tui.projections.launch import BUILD, PLANS, last_runs, plan_rows
+from tui_eval.tui.projections.launch import BUILD, PLANS, plan_rows
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import content, plural
 from tui_eval.tui.type_ahead import asks
@@ -27,14 +30,11 @@ from tui_eval.tui.widgets.line_table import LineTable
 
 if TYPE_CHECKING:
     from tui_eval.spec.workspace import Workspace
-    from tui_eval.store.reader import History
     from tui_eval.store.run_queries import RunOverview
-
-_RUNS_READ = 500
 
 
 class RunsKnown(Message):
-    """The newest runs of the history were read."""
+    """The newest run of each file was read from the history, by the real path."""
 
     def __init__(self, last: dict[str, RunOverview]) -> None:
         super().__init__()
@@ -43,7 +43,10 @@ class RunsKnown(Message):
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
+    """What was found, the real paths of it, and the filter."""
+
     workspace: Workspace | None = None
+    reals: Mapping[Path, str] = field(default_factory=dict)
     text: str = ""
 
 
@@ -65,6 +68,7 @@ class LaunchScreen(BaseScreen):
         self._plan = None if plan is None else Path(plan)
         self._listed = _Listed()
         self._last: dict[str, RunOverview] = {}
+        self._runs = LastRuns()
 
     def body(self) -> Iterable[Widget]:
         yield FilterBar("words of the plan's name or file")
@@ -80,10 +84,11 @@ class LaunchScreen(BaseScreen):
         if self._plan is not None:
             self._review(self._plan)
         self._scan()
-        self.watch_history(self._question, RunsKnown)
+        self.watch_history(self._runs, RunsKnown)
 
     def ask_again(self) -> None:
         super().ask_again()
+        self._runs.forget()
         self._scan()
 
     @work(group="scan", exclusive=True)
@@ -92,11 +97,9 @@ class LaunchScreen(BaseScreen):
 
         self.show_place("looking through the workspace…")
         found = await asyncio.to_thread(scan, self.tui.workspace)
-        self._listed = _Listed(found, self._listed.text)
+        reals = await away(lambda: {each.path: os.path.realpath(each.path) for each in found.found})
+        self._listed = _Listed(found, reals, self._listed.text)
         self._show()
-
-    def _question(self, history: History) -> dict[str, RunOverview]:
-        return last_runs(history.runs(limit=_RUNS_READ))
 
     @on(RunsKnown)
     def _runs_known(self, event: RunsKnown) -> None:
@@ -111,7 +114,8 @@ class LaunchScreen(BaseScreen):
         plans = [] if workspace is None else [each for each in workspace.found if each.kind in LAUNCHED]
         wanted = text_query.parse(self._listed.text)
         shown = [each for each in plans if wanted.matches(f"{each.name}\n{short_path(each.path, folder)}")]
-        rows = plan_rows(shown, self._last, folder, datetime.now().astimezone())
+        last = {str(path): self._last[real] for path, real in self._listed.reals.items() if real in self._last}
+        rows = plan_rows(shown, last, folder, datetime.now().astimezone())
         self.query_one(LineTable).show(rows if not wanted else rows[1:])
         if workspace is None:
             return
@@ -139,7 +143,13 @@ class LaunchScreen(BaseScreen):
 
         self.app.push_screen(BuildScreen())
 
-    @work(group="path", exclusive=True)
+    def action_compose_compass(self) -> None:
+        from tui_eval.tui.agentcompass_draft import new_draft
+        from tui_eval.tui.screens.agentcompass import CompassScreen
+
+        self.app.push_screen(CompassScreen(new_draft(self.tui.workspace)))
+
+    @asks("path", exclusive=True)
     async def action_path(self) -> None:
         from tui_eval.tui.screens.dialogs import Prompt
 
@@ -155,7 +165,7 @@ class LaunchScreen(BaseScreen):
 
     @on(FilterBar.Changed)
     def _filter_changed(self, event: FilterBar.Changed) -> None:
-        self._listed = _Listed(self._listed.workspace, event.text)
+        self._listed = replace(self._listed, text=event.text)
         self._show()
 
     @on(FilterBar.Left)

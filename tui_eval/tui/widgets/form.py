@@ -42,6 +42,7 @@ Check: TypeAlias = Callable[[dict[str, JsonValue]], Iterable[Fault]]
 """Everything wrong with the values of a form; ``Fault.path`` is the field's path. Called in a thread."""
 
 _PAUSE = 0.25  # seconds without a key before the form is checked
+_NAMED = 8  # choices that are named beside a field
 _WIDE = 100  # cells: from here on the descriptions stand beside all fields
 
 
@@ -150,6 +151,10 @@ class Form(Vertical):
         row = next(empty, rows[0] if rows else None)
         if row is not None:
             row.editor.focus()
+
+    def focus_field(self, name: str) -> None:
+        """Give the focus to a field by its name (``tls.verify``)."""
+        self._rows[name].editor.focus()
 
     # -- checking --
 
@@ -298,11 +303,17 @@ class Form(Vertical):
             self._tell()
 
 
+def _choices(field: FormField) -> str:
+    if len(field.choices) > _NAMED:
+        return f"one of {len(field.choices)}, enter lists them"
+    return "one of " + ", ".join(label for label, _ in field.choices)
+
+
 def _about(field: FormField) -> Content:
     """What a field is for and takes, for the two lines below the form."""
     kind = {
         FieldKind.NUMBER: "a number",
-        FieldKind.CHOICE: "one of " + ", ".join(label for label, _ in field.choices),
+        FieldKind.CHOICE: _choices(field),
         FieldKind.LINES: "texts, one a line (or a JSON list)",
         FieldKind.MAPPING: "name: value, one a line",
         FieldKind.DATA: "YAML or JSON",

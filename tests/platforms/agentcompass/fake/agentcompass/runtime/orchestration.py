@@ -36,3 +36,17 @@ def load_orchestration_spec(path):
         for one in data["requests"]
     ]
     return SimpleNamespace(name=data.get("name", ""), runtime=data["runtime"], requests=requests)
+
+
+def resolve_orchestration(spec, config_path=None):
+    return spec
+
+
+async def validate_orchestration(resolved):
+    if any(request.benchmark.get("id") == "gaia" for request in resolved.requests):
+        raise ValueError("the stand-in has no gaia")
+
+
+def dump_resolved_orchestration(resolved):
+    requests = [{"name": one.name, "benchmark": one.benchmark} for one in resolved.requests]
+    return yaml.safe_dump({"resolved by": "the stand-in", "requests": requests}, sort_keys=False)

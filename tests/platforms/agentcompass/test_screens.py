@@ -1,0 +1,424 @@
+"""AgentCompass by keyboard, with its stand-in: composed, changed, saved, launched, watched, cancelled, run again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from textual.pilot import Pilot
+
+from tests.platforms.agentcompass.conftest import Compass
+from tests.platforms.agentcompass.files import RECORDED
+from tests.support.hostile import COMMANDS, MARKUP
+from tests.support.screen_text import screen_text, see
+from tui_eval.platforms.agentcompass.loading import load_orchestration
+from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.screens.agentcompass import CompassScreen
+from tui_eval.tui.settings import Settings
+from tui_eval.tui.terminal import Terminal
+from tui_eval.tui.widgets.form import Form
+
+PATIENCE = 30.0  # seconds, on a machine that does other things
+
+
+@pytest.fixture
+def app(compass: Compass, monkeypatch: pytest.MonkeyPatch) -> TuiEvalApp:
+    """An application over the history of ``compass``, whose workspace is its folder."""
+    for name, value in compass.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("MOCK_API_KEY", raising=False)
+    return TuiEvalApp(
+        compass.history,
+        compass.folder,
+        terminal=Terminal(refresh_hz=10.0),
+        settings=Settings(),
+        config=compass.folder / "config.yaml",
+    )
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
+    """Wait for a condition; fails the test with the screen when it does not come."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, screen_text(pilot.app)
+        await asyncio.sleep(0.02)
+        await pilot.pause()
+
+
+async def page(pilot: Pilot[Any]) -> CompassScreen:
+    """The page of an orchestration, once everything about it is known."""
+
+    def ready() -> bool:
+        screen = pilot.app.screen
+        return isinstance(screen, CompassScreen) and screen._examined is not None and screen._installed is not None
+
+    await until(pilot, ready)
+    screen = pilot.app.screen
+    assert isinstance(screen, CompassScreen)
+    return screen
+
+
+async def launch_page(pilot: Pilot[Any]) -> CompassScreen:
+    """From the first screen to the orchestration of the workspace, the last of the list."""
+    await pilot.press("L")
+    await see(pilot, "orchestration.ya", PATIENCE)
+    await pilot.press("G", "enter")
+    return await page(pilot)
+
+
+async def form(pilot: Pilot[Any]) -> Form:
+    await until(pilot, lambda: pilot.app.screen.query(Form))
+    return pilot.app.screen.query_one(Form)
+
+
+async def typed(pilot: Pilot[Any], text: str) -> None:
+    await pilot.press(*("space" if key == " " else key for key in text))
+
+
+# -- composing --
+
+
+async def test_an_orchestration_is_composed_by_keyboard_and_saved_as_agentcompass_takes_it(
+    app: TuiEvalApp, compass: Compass
+) -> None:
+    async with app.run_test(size=(100, 34), notifications=True) as pilot:
+        await pilot.press("L")
+        await see(pilot, "There is no plan below", PATIENCE)
+        await pilot.press("c")
+        await page(pilot)
+        shown = await see(pilot, "cannot start", PATIENCE)
+        assert "has no benchmark" in shown, "what is missing is told at once"
+        await pilot.press("j", "enter")  # the defaults
+        await pilot.press("j", "enter")  # their harness
+        await form(pilot)
+        await pilot.press("enter")
+        await see(pilot, "openai_chat")
+        await pilot.press("j", "j", "j", "j", "j", "enter")
+        await see(pilot, "inject_network_restriction_no", PATIENCE)  # a parameter of that harness
+        assert "openai_chat" in screen_text(app)
+        await pilot.press("ctrl+o")
+        await page(pilot)
+        await pilot.press("j", "j", "enter")  # their model
+        await form(pilot)
+        await typed(pilot, "mock")
+        await pilot.press("down")
+        await typed(pilot, "http://127.0.0.1:9/v1")
+        await pilot.press("ctrl+o")
+        await page(pilot)
+        await pilot.press("escape", "j", "enter", "g", "j", "enter")  # the benchmark of the first request
+        await form(pilot)
+        await pilot.press("enter")
+        await pilot.press("G", "k", "k", "k", "k", "k", "k", "k", "k", "k", "k", "k", "k", "enter")
+        await see(pilot, "dataset_dir", PATIENCE)
+        await pilot.press("ctrl+o")
+        await page(pilot)
+        await see(pilot, "ready to start", PATIENCE)
+        await pilot.press("w")
+        await see(pilot, "Save as")
+        await pilot.press("enter")
+        await see(pilot, "Saved as", PATIENCE)
+    path = compass.folder / "orchestration.yaml"
+    data = yaml.safe_load(path.read_text())
+    assert data["defaults"]["harness"] == {"id": "openai_chat"}
+    assert data["defaults"]["model"] == {"id": "mock", "base_url": "http://127.0.0.1:9/v1"}
+    (request,) = load_orchestration(path, environment={}, folder=compass.folder).requests
+    assert (request.name, request.benchmark, request.harness, request.environment, request.model) == (
+        "first",
+        "special_pattern_check",
+        "openai_chat",
+        "host_process",
+        "mock",
+    )
+
+
+async def test_every_setting_of_an_opened_file_stays_as_it_is_when_one_is_changed(
+    app: TuiEvalApp, compass: Compass
+) -> None:
+    path = compass.write_plan((RECORDED / "plans" / "two_requests.yaml").read_text(), "orchestration.yaml")
+    before = yaml.safe_load(path.read_text())
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await launch_page(pilot)
+        await pilot.press("j", "enter", "j", "j", "j", "j", "enter")  # the execution of all
+        await form(pilot)
+        await typed(pilot, "2")
+        await pilot.press("ctrl+o")
+        await page(pilot)
+        shown = await see(pilot, "max_retries=2", PATIENCE)
+        assert "orchestration.yaml *" in shown
+        await pilot.press("w")
+        await see(pilot, "Save as")
+        await pilot.press("enter")
+        await see(pilot, "Replace this file?")
+        await pilot.press("y")
+        await see(pilot, "Saved as", PATIENCE)
+    before["defaults"]["execution"] = {"max_retries": 2}
+    assert yaml.safe_load(path.read_text()) == before
+
+
+async def test_a_value_that_agentcompass_refuses_is_told_at_its_field(app: TuiEvalApp, compass: Compass) -> None:
+    compass.orchestration(good="ok")
+    async with app.run_test(size=(100, 34)) as pilot:
+        await launch_page(pilot)
+        await pilot.press("enter", "j", "enter")  # the runtime of the whole
+        fields = await form(pilot)
+        await pilot.press("down", "down")
+        await typed(pilot, "soon")
+        await see(pilot, "timeout_seconds must be a number of seconds", PATIENCE)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: fields.faults)
+        assert pilot.app.screen.query(Form), "the form stays as long as there is a fault"
+        await pilot.press("escape")
+        await page(pilot)
+        await see(pilot, "ready to start", PATIENCE)
+
+
+async def test_a_fault_of_the_file_is_told_with_its_line_and_leads_to_its_form(
+    app: TuiEvalApp, compass: Compass
+) -> None:
+    path = compass.orchestration(good="ok", mixed="ok")
+    text = path.read_text().replace("version: ok", "verison: ok", 1)
+    path.write_text(text)
+    line = text.splitlines().index("    verison: ok") + 1
+    async with app.run_test(size=(120, 40)) as pilot:
+        await launch_page(pilot)
+        shown = await see(pilot, "cannot start: 1 fault", PATIENCE)
+        assert f"orchestration.yaml:{line}" in shown
+        assert "has no parameter `verison`" in shown
+        await pilot.press("3", "enter")
+        fields = await form(pilot)
+        await until(pilot, lambda: "" in fields.faults)
+        await see(pilot, "benchmark of good", PATIENCE)
+
+
+async def test_requests_are_added_renamed_moved_and_removed(app: TuiEvalApp, compass: Compass) -> None:
+    compass.orchestration(good="ok", mixed="ok fatal")
+    async with app.run_test(size=(100, 34)) as pilot:
+        screen = await launch_page(pilot)
+
+        def names() -> list[str]:
+            return [request["name"] for request in screen.draft.data["requests"]]
+
+        await pilot.press("G", "a")
+        await see(pilot, "Name of a new request, like mixed")
+        await typed(pilot, "good")
+        await pilot.press("enter")
+        await see(pilot, "another request is called that")
+        await typed(pilot, "2")
+        await pilot.press("enter")
+        await until(pilot, lambda: names() == ["good", "mixed", "good2"])
+        assert screen.draft.data["requests"][2]["benchmark"] == screen.draft.data["requests"][1]["benchmark"]
+        await pilot.press("K")
+        await until(pilot, lambda: names() == ["good", "good2", "mixed"])
+        assert screen.owner == 1, "the cursor stays on the request"
+        await pilot.press("enter", "g", "enter")
+        await see(pilot, "Name of the request")
+        await typed(pilot, "x")
+        await pilot.press("enter")
+        await until(pilot, lambda: names() == ["good", "x", "mixed"])
+        await pilot.press("escape", "x")
+        await see(pilot, "Remove the request x?")
+        await pilot.press("y")
+        await until(pilot, lambda: names() == ["good", "mixed"])
+        await pilot.press("escape")  # nothing differs from the file any more
+        await see(pilot, "1 plan", PATIENCE)
+
+
+async def test_what_was_changed_is_not_thrown_away_without_a_question(app: TuiEvalApp, compass: Compass) -> None:
+    compass.orchestration(good="ok")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await launch_page(pilot)
+        await pilot.press("a")
+        await see(pilot, "Name of a new request")
+        await typed(pilot, "more")
+        await pilot.press("enter")
+        await see(pilot, "not saved", PATIENCE)
+        await pilot.press("escape")
+        await see(pilot, "Leave the orchestration?")
+        await pilot.press("n")
+        await page(pilot)
+        await pilot.press("escape")
+        await see(pilot, "Leave the orchestration?")
+        await pilot.press("y")
+        await see(pilot, "1 plan", PATIENCE)
+
+
+async def test_a_typed_key_is_saved_as_a_reference(app: TuiEvalApp, compass: Compass) -> None:
+    path = compass.orchestration(good="ok")
+    async with app.run_test(size=(100, 34), notifications=True) as pilot:
+        await launch_page(pilot)
+        assert "typed-secret-key" not in screen_text(app)
+        await pilot.press("j", "enter", "j", "j", "j")
+        assert "typed-secret-key" not in screen_text(app)
+        await pilot.press("w")
+        await see(pilot, "Save as")
+        await pilot.press("enter")
+        await see(pilot, "A credential is typed at defaults.model.api_key")
+        await pilot.press("enter")
+        await see(pilot, "Replace this file?")
+        await pilot.press("y")
+        await see(pilot, "API_KEY is not set", PATIENCE)
+    assert yaml.safe_load(path.read_text())["defaults"]["model"]["api_key"] == "${API_KEY}"
+
+
+async def test_texts_from_the_file_are_shown_and_command_nothing(app: TuiEvalApp, compass: Compass) -> None:
+    names = [MARKUP[0], COMMANDS[0]]
+    data = yaml.safe_load(compass.orchestration(good="ok").read_text())
+    data["requests"] = [{"name": name, "benchmark": {"id": name, name: name}} for name in names]
+    (compass.folder / "orchestration.yaml").write_text(yaml.safe_dump(data))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await launch_page(pilot)
+        shown = await see(pilot, "cannot start", PATIENCE)
+        assert MARKUP[0][:10] in shown
+        await pilot.press("G", "enter", "j", "enter")
+        await form(pilot)
+        assert "\x1b" not in screen_text(app)
+
+
+# -- before the start --
+
+
+async def test_agentcompass_itself_says_what_it_makes_of_it_without_holding_the_keys(
+    app: TuiEvalApp, compass: Compass
+) -> None:
+    compass.orchestration(good="ok fatal")
+    async with app.run_test(size=(100, 34)) as pilot:
+        await launch_page(pilot)
+        await pilot.press("d")
+        shown = await see(pilot, "resolved by: the stand-in", PATIENCE)
+        assert "version: ok fatal" in shown
+        await pilot.press("escape", "d", "escape")  # asked again, and not waited for
+        await page(pilot)
+        await see(pilot, "ready to start", PATIENCE)
+
+
+async def test_without_agentcompass_the_page_says_how_to_install_it(
+    app: TuiEvalApp, compass: Compass, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUI_EVAL_AGENTCOMPASS_PYTHON", str(compass.folder / "nowhere"))
+    compass.orchestration(good="ok")
+    async with app.run_test(size=(200, 34), notifications=True) as pilot:
+        await launch_page(pilot)
+        await see(pilot, "AgentCompass is not installed", PATIENCE)
+        await pilot.press("r")
+        await pilot.pause()
+        assert isinstance(app.screen, CompassScreen), "nothing is asked, nothing is started"
+        await pilot.press("3", "enter")
+        await see(pilot, "nowhere (from TUI_EVAL_AGENTCOMPASS_PYTHON)", PATIENCE)
+
+
+async def test_a_missing_key_is_typed_unseen_for_this_launch_only(app: TuiEvalApp, compass: Compass) -> None:
+    path = compass.orchestration(good="ok")
+    path.write_text(path.read_text().replace("typed-secret-key", "${MOCK_API_KEY}"))
+    async with app.run_test(size=(100, 34), notifications=True) as pilot:
+        await launch_page(pilot)
+        await see(pilot, "1 missing variable", PATIENCE)
+        await pilot.press("r")
+        await see(pilot, "Type a value for MOCK_API_KEY first")
+        await pilot.press("3", "enter")
+        await see(pilot, "Value of MOCK_API_KEY")
+        await typed(pilot, "key-typed-here")
+        assert "key-typed-here" not in screen_text(app)
+        await pilot.press("enter")
+        await see(pilot, "ready to start", PATIENCE)
+        await pilot.press("r")
+        await see(pilot, "AgentCompass works through 1 request")
+        await pilot.press("y")
+        await see(pilot, "✓ completed", PATIENCE)
+    (answer,) = compass.folder.glob("results/good/*/details/normal/*/attempt-1/result.json")
+    assert "key-typed-here" in answer.read_text(), "AgentCompass had it"
+    for file in (compass.folder / "history").rglob("*"):
+        assert file.is_dir() or b"key-typed-here" not in file.read_bytes(), file
+
+
+async def test_reuse_is_said_in_plain_words_before_the_start(app: TuiEvalApp, compass: Compass) -> None:
+    path = compass.orchestration(good="ok fatal")
+    assert compass.run("run", str(path), "--run-id", "one").returncode == 1
+    async with app.run_test(size=(120, 40)) as pilot:
+        await launch_page(pilot)
+        await pilot.press("j", "j", "enter", "g", *["j"] * 6, "enter")  # reuse, of the first request
+        await form(pilot)
+        await pilot.press("space", "ctrl+o")
+        await page(pilot)
+        shown = await see(pilot, "takes over 2 finished tasks", PATIENCE)
+        assert "max_retries 0" in shown
+        await pilot.press("r")
+        await see(pilot, "1 fatal")
+
+
+# -- watching, cancelling, running again --
+
+
+async def test_a_launched_orchestration_is_watched_and_its_failures_are_run_again(
+    app: TuiEvalApp, compass: Compass
+) -> None:
+    compass.orchestration(good="ok ok", mixed="ok fatal wrong")
+    async with app.run_test(size=(140, 45), notifications=True) as pilot:
+        await pilot.press("P")
+        await see(pilot, "orchestration.yaml", PATIENCE)
+        await pilot.press("L")
+        await page(pilot)
+        await see(pilot, "ready to start", PATIENCE)
+        await pilot.press("r")
+        await see(pilot, "Start orchestration.yaml?")
+        await pilot.press("y")
+        shown = await see(pilot, "partly failed", PATIENCE)
+        assert "HTTP 500: exploded" in shown
+        assert "no official figure (1 task with a fatal issue); measured 0.5000" in shown
+        before = len(compass.calls)
+        await pilot.press("R")
+        await see(pilot, "Failed and errors")
+        await pilot.press("enter")
+        await see(pilot, "This makes 2 calls.")
+        await pilot.press("y")
+        await see(pilot, "3 reused", PATIENCE)
+        await see(pilot, "partly failed", PATIENCE)
+    assert compass.calls[before:] == ["mixed_1", "mixed_2"]
+
+
+async def test_a_run_is_cancelled_in_its_middle_and_finished_later(app: TuiEvalApp, compass: Compass) -> None:
+    compass.orchestration(first="ok hang", second="ok")
+    async with app.run_test(size=(140, 45), notifications=True) as pilot:
+        await launch_page(pilot)
+        await see(pilot, "ready to start", PATIENCE)
+        await pilot.press("r")
+        await see(pilot, "Start orchestration.yaml?")
+        await pilot.press("y")
+        shown = await see(pilot, "run_harness", PATIENCE)  # the phase, beside the task
+        assert "first_1" in shown
+        await pilot.press("X")
+        await see(pilot, "Stop at once")
+        await pilot.press("j", "enter")
+        await see(pilot, "- cancelled", PATIENCE)
+        compass.orchestration(first="ok ok", second="ok")
+        assert compass.query("SELECT state FROM runs") == [("cancelled",)]
+        await until(pilot, lambda: "C continue" in screen_text(app))
+
+
+async def test_what_agentcompass_writes_stands_on_the_screen_within_a_second(app: TuiEvalApp, compass: Compass) -> None:
+    """From the time in the event to the row of the task; the stand-in finishes one every 0.3 seconds."""
+    compass.orchestration(first="slow slow slow slow slow slow")
+    seen: list[float] = []  # when each end of a task stood on the screen
+    async with app.run_test(size=(120, 40)) as pilot:
+        await launch_page(pilot)
+        await see(pilot, "ready to start", PATIENCE)
+        await pilot.press("r")
+        await see(pilot, "Start orchestration.yaml?")
+        await pilot.press("y")
+        end = time.monotonic() + PATIENCE
+        while len(seen) < 6:
+            assert time.monotonic() < end, screen_text(app)
+            await asyncio.sleep(0.02)
+            done = re.search(r"(\d)/6", screen_text(app))
+            seen += [time.time()] * ((int(done.group(1)) if done else 0) - len(seen))
+    (events,) = compass.folder.glob("results/first/*/progress.jsonl")
+    written = [json.loads(line) for line in events.read_text().splitlines()]
+    ends = [event["timestamp"] for event in written if event["event"] == "task_finished"]
+    late = sorted(at - end for at, end in zip(seen, ends, strict=True))
+    print(f"from the event to the screen: {', '.join(f'{each:.2f}' for each in late)} s")
+    assert late[len(late) // 2] < 1.0, late

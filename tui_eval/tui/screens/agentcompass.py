@@ -1,0 +1,438 @@
+"""An AgentCompass orchestration on its way to a run: composed or opened, changed in forms, checked, saved, started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import events, on, work
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui_eval.errors import TuiEvalError
+from tui_eval.tui import agentcompass_draft as drafts
+from tui_eval.tui import keys
+from tui_eval.tui.agentcompass_draft import CompassDraft, Owner
+from tui_eval.tui.agentcompass_reading import (
+    Examined,
+    Installed,
+    ask_catalog,
+    examine,
+    installed,
+    known_catalog,
+    must_ask,
+)
+from tui_eval.tui.background import away
+from tui_eval.tui.projections import agentcompass as shown
+from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.screens.dialogs import Confirm, Prompt
+from tui_eval.tui.text import content, plural
+from tui_eval.tui.type_ahead import asks
+from tui_eval.tui.widgets.line_table import LineTable
+
+
+class CompassScreen(BaseScreen):
+    """One draft. Values typed for variables live here, in memory, and end with the screen."""
+
+    DEFAULT_CSS = """
+    CompassScreen #head { height: auto; max-height: 4; padding: 0 2; border-bottom: solid $edge; }
+    CompassScreen #verdict { text-style: bold; height: auto; max-height: 2; }
+    CompassScreen #verdict.-passed { color: $state-passed; }
+    CompassScreen #verdict.-failed { color: $state-failed; }
+    CompassScreen #verdict.-running { color: $state-running; }
+    CompassScreen #totals { height: 1; color: $muted; text-style: $muted-style; text-wrap: nowrap;
+        text-overflow: ellipsis; }
+    CompassScreen #owners { height: auto; min-height: 3; max-height: 30%; }
+    CompassScreen #parts { height: 1fr; min-height: 3; border-top: solid $edge; }
+    CompassScreen #notes { height: auto; min-height: 4; max-height: 35%; border-top: solid $edge; }
+    CompassScreen #whole { height: 3; padding: 0 2; border-top: solid $edge; color: $muted; text-style: $muted-style; }
+    CompassScreen.-short #whole, CompassScreen.-tall #whole { display: none; }
+    """
+    BINDINGS: ClassVar = keys.bindings("agentcompass")
+    PANELS = ("#owners", "#parts", "#notes")
+    HINTS = ("agentcompass.start", "table.select", "agentcompass.dry_run", "agentcompass.save")
+    LABELS: ClassVar = {"table.select": "change"}
+    HELP = (
+        "An orchestration of AgentCompass. 1 its requests, 2 the parts of the one under the cursor, 3 what to know. "
+        "Enter on a request goes to its parts, on a part opens its form, on a fault the form where it is mended. What "
+        "stands in grey comes from the defaults. d shows AgentCompass's own dry run, w saves, r starts."
+    )
+
+    def __init__(self, draft: CompassDraft) -> None:
+        super().__init__()
+        self.draft = draft
+        self._typed: dict[str, str] = {}
+        self._examined: Examined | None = None
+        self._installed: Installed | None = None
+        self._notes: list[shown.CompassNote] = []
+        self._starting = False
+        self._leaving = False
+
+    def body(self) -> Iterable[Widget]:
+        with Vertical(id="head"):
+            yield Static("", id="verdict", markup=False)
+            yield Static("", id="totals", markup=False)
+        yield LineTable(shown.OWNERS, id="owners", marking=False, empty="The file cannot be read: see 3.")
+        yield LineTable(shown.PARTS, id="parts", marking=False, empty="")
+        yield LineTable(shown.NOTES, id="notes", marking=False, empty="Nothing to know yet.")
+        yield Static("", id="whole", markup=False)
+
+    @property
+    def crumb(self) -> str:
+        return self.draft.title + (" *" if self.draft.changed else "")
+
+    def table(self, name: str) -> LineTable:
+        return self.query_one(f"#{name}", LineTable)
+
+    def on_mount(self) -> None:
+        self.table("notes" if self.draft.broken else "owners").focus()
+        self._show()
+        self._look_for_python()
+        self._examine()
+
+    def ask_again(self) -> None:
+        """ctrl+r: the file (when nothing was changed here), AgentCompass and all checks anew."""
+        super().ask_again()
+        self._read_again()
+        self._look_for_python()
+
+    # -- looking --
+
+    def _changed(self, draft: CompassDraft | None = None) -> None:
+        """Take over another draft, and check it anew."""
+        self.draft = draft or self.draft
+        self._examined = None
+        self._show()
+        self._examine()
+
+    @work(group="read", exclusive=True)
+    async def _read_again(self) -> None:
+        if self.draft.path is not None and not self.draft.changed:
+            await self._load(self.draft.path)
+        self._changed()
+
+    async def _load(self, path: Path) -> None:
+        """Take over what stands in the file now."""
+        read = await away(partial(drafts.read_draft, path))
+        self.draft = replace(read, tags=self.draft.tags, note=self.draft.note)
+
+    @work(group="check", exclusive=True)
+    async def _examine(self) -> None:
+        catalog = known_catalog(self._installed)
+        self._examined = await away(partial(examine, self.draft, self._values(), catalog))
+        self._show()
+
+    @work(group="python", exclusive=True)
+    async def _look_for_python(self) -> None:
+        """Which AgentCompass is there, and when it is not the one we know, which components it has."""
+        environment = dict(os.environ)
+        self._installed = found = await away(partial(installed, environment))
+        self._show()
+        if not must_ask(found):
+            return
+        self.show_place(f"asking AgentCompass {found.version} for its components…")
+        try:
+            await ask_catalog(found, environment)
+        except TuiEvalError as error:
+            self.notify(str(error), title="The components of a known version are offered", severity="warning")
+        self._changed()
+
+    def _values(self) -> dict[str, str]:
+        return {**os.environ, **self._typed}
+
+    # -- showing --
+
+    def _show(self) -> None:
+        if not self.display:
+            return  # the screen is being left: its widgets are gone already
+        faults = self._examined.faults if self._examined is not None else ()
+        self.table("owners").show(shown.owner_rows(self.draft, faults))
+        self._notes = shown.notes(
+            self.draft, self._examined, self._installed, os.environ, self._typed, self.tui.workspace
+        )
+        self.table("notes").show(shown.note_rows(self._notes))
+        text, style = shown.headline(self.draft, self._examined, self._installed, self._notes)
+        verdict = self.query_one("#verdict", Static)
+        verdict.update(content(text))
+        verdict.set_classes(f"-{style}")
+        self.query_one("#totals", Static).update(content(shown.totals(self._examined)))
+        self.show_place(self._labels())
+        self._show_parts()
+
+    def _labels(self) -> str:
+        parts = ["not saved" if self.draft.changed else ""]
+        parts += [f"tags: {', '.join(self.draft.tags)}" if self.draft.tags else "", "noted" if self.draft.note else ""]
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def owner(self) -> Owner | None:
+        """Whose parts are shown."""
+        key = self.table("owners").cursor_key
+        return key if isinstance(key, int | str) else None
+
+    def _show_parts(self) -> None:
+        owner = self.owner
+        faults = self._examined.faults if self._examined is not None else ()
+        self.table("parts").show([] if owner is None else shown.part_rows(self.draft, owner, faults))
+        note = self._note()
+        whole = note.text if note is not None and self.focused is self.table("notes") else self._about_part()
+        self.query_one("#whole", Static).update(content(whole))
+
+    def _about_part(self) -> str:
+        owner, key = self.owner, self.table("parts").cursor_key
+        if owner is None or key not in drafts.COMPONENTS:
+            return ""
+        identity = drafts.effective_id(self.draft.data, owner, str(key))
+        component = known_catalog(self._installed).of(str(key)).get(identity)
+        return component.description if component is not None else ""
+
+    def _note(self) -> shown.CompassNote | None:
+        key = self.table("notes").cursor_key
+        return self._notes[key] if isinstance(key, int) and key < len(self._notes) else None
+
+    @on(LineTable.Highlighted)
+    def _moved(self, event: LineTable.Highlighted) -> None:
+        self._show_parts()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self._show_parts()
+
+    # -- what one does with a line --
+
+    @on(LineTable.Selected, "#owners")
+    def _owner_opened(self, event: LineTable.Selected) -> None:
+        self.table("parts").focus()
+
+    @on(LineTable.Selected, "#parts")
+    def _part_opened(self, event: LineTable.Selected) -> None:
+        if self.owner is not None:
+            self._open_part(self.owner, str(event.key))
+
+    @on(LineTable.Selected, "#notes")
+    def _note_opened(self, event: LineTable.Selected) -> None:
+        note = self._note()
+        if note is None:
+            return
+        if note.kind in ("missing", "variable"):
+            self._type_variable(str(note.about))
+        elif note.about and note.about[1]:
+            self._open_part(*note.about)
+        else:
+            from tui_eval.tui.screens.full_text import FullTextScreen
+
+            self.app.push_screen(FullTextScreen(note.kind, note.text))
+
+    def _open_part(self, owner: Owner, key: str) -> None:
+        if key == drafts.NAME:
+            self._rename(int(owner))
+            return
+        from tui_eval.tui.screens.agentcompass_form import CompassFormScreen
+
+        def take(value: dict[str, Any]) -> None:
+            changed = drafts.with_section(self.draft, owner, key, value)
+            if changed.data != self.draft.data:
+                self._changed(changed)
+
+        catalog = known_catalog(self._installed)
+        self.app.push_screen(CompassFormScreen(self.draft, owner, key, catalog, self._values(), take))
+
+    @asks("ask", exclusive=True)
+    async def _rename(self, position: int) -> None:
+        old = drafts.requests_of(self.draft.data)[position].get("name")
+        name = await self._ask_name("Name of the request", str(old or ""), position)
+        if name is not None and name != old:
+            self._changed(drafts.renamed(self.draft, position, name))
+
+    async def _ask_name(self, title: str, old: str, position: int | None) -> str | None:
+        requests = drafts.requests_of(self.draft.data)
+        taken = {str(each.get("name")) for place, each in enumerate(requests) if place != position}
+
+        def check(text: str) -> str:
+            if not text.strip():
+                return "a request needs a name: it becomes the name of a folder"
+            return "another request is called that" if text.strip() in taken else ""
+
+        name = await self.app.push_screen_wait(Prompt(title, old, hint="letters, digits, - and _", check=check))
+        return None if name is None else name.strip()
+
+    @asks("ask", exclusive=True)
+    async def _type_variable(self, name: str) -> None:
+        from tui_eval.tui.variables import ask_value
+
+        value = await ask_value(self.tui, name, "launch")
+        if value is not None:
+            self._typed[name] = value
+            self._changed()
+
+    # -- requests --
+
+    @asks("ask", exclusive=True)
+    async def action_add(self) -> None:
+        if self._is_broken():
+            return
+        owner = self.owner if isinstance(self.owner, int) else drafts.DEFAULTS
+        like = f", like {drafts.request_name(self.draft.data, owner)}" if isinstance(owner, int) else ""
+        name = await self._ask_name(f"Name of a new request{like}", "", None)
+        if name is not None:
+            place = owner + 1 if isinstance(owner, int) else len(drafts.requests_of(self.draft.data))
+            self._changed(drafts.with_request(self.draft, name, owner))
+            self.table("owners").move_to(place)
+            self._show_parts()
+
+    def action_move_request(self, step: int) -> None:
+        owner = self.owner
+        if isinstance(owner, int):
+            count = len(drafts.requests_of(self.draft.data))
+            self._changed(drafts.moved(self.draft, owner, step))
+            self.table("owners").move_to(max(0, min(count - 1, owner + step)))
+
+    @asks("ask", exclusive=True)
+    async def action_remove(self) -> None:
+        owner, note = self.owner, self._note()
+        part = str(self.table("parts").cursor_key)
+        if self.focused is self.table("notes"):
+            if note is not None and note.kind == "variable" and self._typed.pop(str(note.about), None) is not None:
+                self._changed()
+        elif self.focused is self.table("parts") and owner is not None and part in drafts.SECTIONS:
+            self._changed(drafts.with_section(self.draft, owner, part, {}))
+        elif self.focused is self.table("owners") and isinstance(owner, int):
+            name = drafts.request_name(self.draft.data, owner)
+            if await self.app.push_screen_wait(Confirm(f"Remove the request {name}?", yes="Remove", no="Keep it")):
+                self._changed(drafts.without_request(self.draft, owner))
+        else:
+            self.notify("Put the cursor on a request, a part of one, or a typed variable.", severity="warning")
+
+    def _is_broken(self) -> bool:
+        if self.draft.broken:
+            self.notify("The file cannot be read: mend it with e, its faults stand in 3.", severity="warning")
+        return self.draft.broken
+
+    # -- the file --
+
+    @asks("ask", exclusive=True)
+    async def action_save(self) -> None:
+        from tui_eval.tui.agentcompass_saving import ask_and_save
+
+        if self._is_broken():
+            return
+        saved = await ask_and_save(self.tui, self.draft)
+        if saved is not None:
+            await self._load(saved)
+            self._changed()
+            self.notify(f"Saved as {saved}. Run it anywhere with: agentcompass launch {saved.name}", timeout=8)
+
+    @work(group="edit", exclusive=True)
+    async def action_edit(self) -> None:
+        from tui_eval.tui.editing import edit
+
+        if self.draft.path is None or self.draft.changed:
+            self.notify("Save it first, with w: the editor opens the file.", severity="warning")
+        elif await edit(self.tui, self.draft.path):
+            await self._load(self.draft.path)
+            self._changed()
+
+    def action_dry_run(self) -> None:
+        loaded = self._examined.loaded if self._examined is not None else None
+        if loaded is None:
+            self.notify("The faults must be mended first.", severity="warning")
+            return
+        from tui_eval.tui.screens.agentcompass_dry_run import DryRunScreen
+
+        self.app.push_screen(DryRunScreen(loaded, self._values()))
+
+    # -- the run --
+
+    @asks("ask", exclusive=True)
+    async def action_tags(self) -> None:
+        text = await self.app.push_screen_wait(
+            Prompt("Tags of the run, with commas between", ", ".join(self.draft.tags), hint="nightly, baseline")
+        )
+        if text is not None:
+            tags = tuple(dict.fromkeys(tag.strip() for tag in text.split(",") if tag.strip()))
+            self.draft = replace(self.draft, tags=tags)
+            self._show()
+
+    @asks("ask", exclusive=True)
+    async def action_note(self) -> None:
+        text = await self.app.push_screen_wait(
+            Prompt("Note on the run", self.draft.note, hint="what is worth remembering")
+        )
+        if text is not None:
+            self.draft = replace(self.draft, note=text.strip())
+            self._show()
+
+    @asks("start")
+    async def action_start(self) -> None:
+        if self._starting or not self._can_start() or not await self.app.push_screen_wait(self._question()):
+            return
+        from tui_eval.runner import new_run_id
+        from tui_eval.tui.run_commands import start
+
+        self._starting = True
+        self.show_place("starting…")
+        job = self.draft.job(self.tui.history.path, new_run_id())
+        run_id = await start(self.tui, job, self._typed)
+        self._starting = False
+        if run_id is None:
+            self._changed()
+        elif self.app.screen is self:
+            self._leaving = True
+            self.app.pop_screen()
+            self.tui.open("run", run_id=run_id)
+        else:
+            self.notify(f"Run {run_id} has been started.")
+
+    def _can_start(self) -> bool:
+        missing = [str(note.about) for note in self._notes if note.kind == "missing"]
+        if missing:
+            self.notify(f"Type a value for {', '.join(missing)} first (enter on its line in 3).", severity="warning")
+        elif self._examined is None or self._installed is None:
+            self.notify("The orchestration is still being checked.", severity="warning")
+        elif self._examined.faults:
+            self.notify("The faults must be mended first; they stand in 3.", severity="warning")
+        elif self._installed.problem:
+            self.notify(self._installed.problem, title="AgentCompass is not installed", severity="warning", timeout=15)
+        else:
+            return True
+        return False
+
+    def _question(self) -> Confirm:
+        assert self._examined is not None
+        loaded = self._examined.loaded
+        count = len(loaded.requests) if loaded is not None else 0
+        lines = [f"AgentCompass works through {plural(count, 'request')}, and asks"]
+        lines += [f"  {text}" for text in shown.callees(self.draft)]
+        lines += ["", *self._examined.reuse] if self._examined.reuse else []
+        if self.draft.changed and self.draft.path is not None:
+            lines += ["", f"What was changed here is run; {self.draft.path.name} stays as it is."]
+        return Confirm(f"Start {self.draft.title}?", lines, yes="Start", no="Not yet")
+
+    # -- leaving --
+
+    def give_back(self) -> bool:
+        """esc: from the parts to the requests; what was changed is not thrown away without a question."""
+        if self.focused is self.table("parts"):
+            self.table("owners").focus()
+            return True
+        if self._leaving or not self._touched:
+            return False
+        self._ask_to_leave()
+        return True
+
+    @property
+    def _touched(self) -> bool:
+        if self.draft.path is None:
+            return self.draft.data != drafts.new_draft(self.draft.folder).data
+        return self.draft.changed
+
+    @asks("leave", exclusive=True)
+    async def _ask_to_leave(self) -> None:
+        lines = ["What you changed is not saved. w saves it."]
+        if await self.app.push_screen_wait(Confirm("Leave the orchestration?", lines, yes="Leave", no="Stay")):
+            self._leaving = True
+            self.app.pop_screen()
