@@ -472,7 +472,7 @@ async def test_whatever_stands_in_plans_is_shown_as_it_is(tmp_path: Path, make_a
 async def test_keys_answer_while_a_large_plan_is_checked(tmp_path: Path, make_app: MakeApp) -> None:
     request = '  - {name: "r%d", solution: {type: http, url: "http://x"}, dataset: {path: a.jsonl}}\n'
     (tmp_path / "big.yaml").write_text(
-        "version: 1\nname: big\nrequests:\n" + "".join(request % place for place in range(1500))
+        "version: 1\nname: big\nrequests:\n" + "".join(request % place for place in range(6000))
     )
     (tmp_path / "good.yaml").write_text(GOOD)
     app = make_app()

@@ -24,6 +24,7 @@ from tui_eval.engine.data import Progress, TaskDescription, TaskResult
 from tui_eval.engine.executor import LocalExecutor
 from tui_eval.engine.obeying import Parts, asked, obey
 from tui_eval.engine.orchestration import Feed, Orchestration
+from tui_eval.engine.planning_watch import end_while_planning
 from tui_eval.engine.prepare import PreparedRequest, prepare_request
 from tui_eval.engine.slots import Slots
 from tui_eval.engine.starting import Start, started
@@ -106,6 +107,11 @@ async def execute_job(
     async with started(job, environment, listener.trouble) as start:
         if begun is not None:
             begun(start.planned.run)
+        if start.planned.cancelled_by:
+            await end_while_planning(start.writer, start.planned)
+            listener.begun(start.planned.run, start.planned.requests)
+            listener.ended()
+            return Ended(start.planned.run, start.planned.requests, history_failed=start.writer.failed)
         companions = companions_of(start, job, environment)
         execution = Execution(start, listener, environment, companions)
         results_dir = job.results_dir or start.loaded.plan.runtime.results_dir

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tui_eval import __version__
 from tui_eval.analysis.selection import Action, Decision, OldTask, PlannedTask, Selection, select
 from tui_eval.domain import Case, Outcome
+from tui_eval.engine.planning_watch import PlanningWatch
 from tui_eval.engine.preflight import Preflight, RequestPreflight
 from tui_eval.errors import NothingToRun, TemplateError
 from tui_eval.spec.fingerprints import evaluation_template
@@ -42,10 +43,11 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A run whose tasks are all written."""
+    """A run whose tasks are all written, unless it was cancelled before (``cancelled_by`` says by whom)."""
 
     run: RunRecord
     requests: list[RequestRecord]
+    cancelled_by: str = ""
 
 
 async def plan_launch(loaded: LoadedPlan, preflight: Preflight, writer: HistoryWriter, options: RunOptions) -> Planned:
@@ -56,19 +58,20 @@ async def plan_launch(loaded: LoadedPlan, preflight: Preflight, writer: HistoryW
     for request in preflight.requests:
         run.warnings += _dataset_warnings(request)
     requests = await _write_run(writer, run, loaded, preflight)
+    watch = PlanningWatch(writer, run)
     for record, entry in zip(requests, preflight.requests, strict=True):
         assert entry.source is not None
-        for batch in _batches(_new_tasks(entry.request, record.id, entry.source.sampled())):
-            await writer.add_tasks(batch)
+        await _write_tasks(writer, watch, _new_tasks(entry.request, record.id, entry.source.sampled()))
     await writer.flush()
-    return Planned(run, requests)
+    return Planned(run, requests, watch.cancelled_by)
 
 
 async def plan_rest(
     loaded: LoadedPlan, preflight: Preflight, run: RunRecord, history: History, writer: HistoryWriter
-) -> None:
-    """Write what is missing of a launch whose runner was killed while it wrote the tasks; nothing had been called."""
+) -> Planned:
+    """Write what is missing of a launch that ended while its tasks were being written; nothing had been called."""
     requests = history.requests(run) or await _add_requests(writer, run, loaded, preflight)
+    watch = PlanningWatch(writer, run)
     for record, entry in zip(requests, preflight.requests, strict=True):
         assert entry.source is not None
         there = {(task.case_id, task.repeat) for task in history.iter_tasks(run, request=record.id)}
@@ -77,9 +80,9 @@ async def plan_rest(
             for task in _new_tasks(entry.request, record.id, entry.source.sampled())
             if (task.case_id, task.repeat) not in there
         )
-        for batch in _batches(missing):
-            await writer.add_tasks(batch)
+        await _write_tasks(writer, watch, missing)
     await writer.flush()
+    return Planned(run, requests, watch.cancelled_by)
 
 
 async def plan_rerun(
@@ -108,10 +111,11 @@ async def plan_rerun(
     for chosen_request in chosen:
         run.warnings += [f"{chosen_request.request.name}: {line}" for line in told(chosen_request.selection)]
     requests = await _write_run(writer, run, loaded, preflight)
+    watch = PlanningWatch(writer, run)
     for record, chosen_request in zip(requests, chosen, strict=True):
-        await _write_selection(writer, run, record, parent, chosen_request)
+        await _write_selection(writer, watch, run, record, chosen_request)
     await writer.flush()
-    return Planned(run, requests)
+    return Planned(run, requests, watch.cancelled_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +169,15 @@ def told(selection: Selection) -> list[str]:
     return lines
 
 
+async def _write_tasks(writer: HistoryWriter, watch: PlanningWatch, tasks: Iterable[NewTask]) -> None:
+    """Write tasks as long as the run is not cancelled."""
+    batches = _batches(tasks)
+    while not await watch.is_cancelled() and (batch := next(batches, None)):
+        await writer.add_tasks(batch)
+
+
 async def _write_selection(
-    writer: HistoryWriter, run: RunRecord, record: RequestRecord, parent: RunRecord, chosen: _Chosen
+    writer: HistoryWriter, watch: PlanningWatch, run: RunRecord, record: RequestRecord, chosen: _Chosen
 ) -> None:
     calls: list[NewTask] = []
     kept: list[TakeOver] = []
@@ -181,9 +192,10 @@ async def _write_selection(
             old_task = chosen.old_keys[planned.case_id, planned.repeat]
             kept.append(_take_over(old_task, position, planned, case, decided.decision))
         position += 1
-    for batch in _batches(calls):
-        await writer.add_tasks(batch)
+    await _write_tasks(writer, watch, calls)
     for taken in _batches(kept):
+        if await watch.is_cancelled():
+            return
         await writer.take_over(run.id, record.id, taken)
 
 

@@ -18,7 +18,6 @@ from tui_eval.net.stream_secrets import keep_out
 from tui_eval.spec.loading import load_plan
 from tui_eval.store.liveness import HEARTBEAT_SECONDS, this_runner
 from tui_eval.store.reader import History
-from tui_eval.store.records import RunState
 from tui_eval.store.writer import HistoryWriter
 
 if TYPE_CHECKING:
@@ -85,24 +84,29 @@ async def _resume(job: Job, environment: Mapping[str, str], trouble: Callable[[s
     with History(Path(job.history)) as before:
         run = before.run(job.run_id)
         counted = [request.counters for request in before.requests(run)]
-    half_planned = run.state is RunState.PLANNING
+    # Whoever starts a run says when; until then not all its tasks may be written.
+    half_planned = run.started_at is None and run.origin in ("launch", "rerun")
     if half_planned and run.origin != "launch":
         raise UsageError(
             f"run {run.run_id} was ended while it was being prepared, before any call; run the same re-run again"
         )
     # A runner killed after its last task left a live state behind: that is still to be finished.
-    if not run.state.live and not any(
-        counters.total - counters.finished + counters.cancelled + counters.unscored for counters in counted
+    if (
+        not half_planned
+        and not run.state.live
+        and not any(counters.total - counters.finished + counters.cancelled + counters.unscored for counters in counted)
     ):
         raise NothingToRun(f"run {run.run_id}: every task has its final outcome; nothing is left to finish")
     loaded = load_stored_plan(run, environment, job.overrides)
     async with _history(job, loaded, trouble) as (writer, history):
         run = await writer.adopt(run.run_id, this_runner())
-        if half_planned:
-            await plan_rest(loaded, _checked(loaded, environment), run, history, writer)
         await writer.requeue(run.id)
         await writer.requeue_unscored(run.id)
-        yield Start(loaded, Planned(run, history.requests(run)), writer, history)
+        cancelled_by = ""
+        if half_planned:
+            rest = await plan_rest(loaded, _checked(loaded, environment), run, history, writer)
+            cancelled_by = rest.cancelled_by
+        yield Start(loaded, Planned(run, history.requests(run), cancelled_by), writer, history)
 
 
 def _checked(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:

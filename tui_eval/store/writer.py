@@ -257,15 +257,19 @@ class HistoryWriter:
 
     async def commands(self, run: int) -> list[Command]:
         """What viewers have asked for and was not handed out yet, oldest first. Empty while the history is locked."""
+        fresh = await self.waiting_commands(run)
+        self._given_out.update(command.id for command in fresh)
+        return fresh
+
+    async def waiting_commands(self, run: int) -> list[Command]:
+        """As :meth:`commands`, but only to look: they are handed out all the same."""
         try:
             found = await self._connection.run(ownership.open_commands, run)
         except sqlite3.OperationalError:
             return []
         except sqlite3.Error as error:
             raise explained(error, self.path) from error
-        fresh = [command for command in found if command.id not in self._given_out]
-        self._given_out.update(command.id for command in fresh)
-        return fresh
+        return [command for command in found if command.id not in self._given_out]
 
     async def answer(self, command: int, text: str) -> None:
         """Tell the viewer who gave the command what became of it; marks it as taken."""
