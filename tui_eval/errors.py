@@ -6,6 +6,7 @@
   * DatasetError        (2)    a dataset that cannot be read; carries every :class:`Fault` found
   * NothingToRun        (2)    no case was selected
   * HistoryError        (3)    the history cannot be opened, read or written
+    * TaskGone                 a task is not there: its run was deleted
   * TemplateError       (1)    a template cannot be rendered for one case (never ends a run)
   * SolutionError       (1)    one attempt gave no usable answer (never ends a run)
   * EvaluatorError      (1)    one evaluator could not decide (never ends a run)
@@ -96,6 +97,10 @@ class HistoryError(TuiEvalError):
     """The history file cannot be opened, read or written. The message names the path and what can be done."""
 
     exit_code = 3
+
+
+class TaskGone(HistoryError):
+    """A task is not in the history: its run was deleted."""
 
 
 class Resend(StrEnum):

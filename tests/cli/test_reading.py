@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import importlib
 import io
 import json
 import os
@@ -326,3 +327,14 @@ def test_doctor_without_a_history_makes_none(call: Call, tmp_path: Path) -> None
     nowhere = tmp_path / "folder" / "none.db"
     assert call("doctor", "--history", nowhere).status == 0
     assert not nowhere.parent.exists()
+
+
+def test_an_export_says_how_far_it_is_when_asked(
+    call: Call, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("tui_eval.cli.export"), "PROGRESS_SECONDS", 0.0)
+    ended = call("export", "--history", history, "--format", "csv", "--output", tmp_path / "x.csv", "--progress")
+    lines = [line for line in ended.err.splitlines() if line.endswith("tasks")]
+    assert lines == [f"{place} of {len(OUTPUTS)} tasks" for place in range(len(OUTPUTS))]
+    quiet = call("export", "--history", history, "--format", "csv", "--output", tmp_path / "y.csv")
+    assert "tasks" not in quiet.err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,7 @@ from tui_eval.store import upkeep
 from tui_eval.store.reader import History
 from tui_eval.tui import exporting, runs_reading
 from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.child_command import started
 from tui_eval.tui.long_work import Tell
 
 Make = Callable[..., TuiEvalApp]
@@ -110,3 +113,50 @@ def test_a_workspace_with_files_named_like_modules_has_none_of_them_executed(
     assert (tmp_path / "out.md").is_file()
     assert (tmp_path / "data" / "history.db.search").is_file()
     assert not (tmp_path / "executed").exists()
+
+
+async def test_how_much_of_an_export_is_written_is_told_and_what_goes_wrong_said_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = (
+        "import sys, time\n"
+        "for done in (0, 17, 40): print(done, 'of 40 tasks', file=sys.stderr, flush=True)\n"
+        "sys.exit('the disk is full\\nafter 40 of 40 tasks and more')\n"
+    )
+    monkeypatch.setattr(exporting, "program", lambda: [sys.executable, "-c", script])
+    told: list[str] = []
+    with pytest.raises(TuiEvalError) as raised:
+        await exporting.run_quietly("export", tell=told.append)
+    assert told == ["0 %", "42 %", "100 %"]
+    assert str(raised.value) == "the disk is full\nafter 40 of 40 tasks and more"
+
+
+async def test_a_run_is_exported_with_its_progress_in_the_title_bar(make_app: Make, tmp_path: Path) -> None:
+    await many_tasks(tmp_path / "history.db", 20_000)
+    app = make_app("last")
+    shown: set[str] = set()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "20,000")
+        await pilot.press("e")
+        await see(pilot, "Export")
+        await pilot.press("j", "enter")
+        await see(pilot, "Write to file")
+        await pilot.press("enter")
+        end = time.monotonic() + 60
+        while "Written" not in screen_text(app):
+            assert time.monotonic() < end
+            shown |= set(re.findall(r"writing \d+ % \(ctrl\+g stops\)", screen_text(app)))
+            await pilot.pause(0.05)
+    assert shown
+
+
+async def test_a_process_that_is_given_up_while_it_starts_is_not_left_behind(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    script = f"import time, pathlib; time.sleep(1); pathlib.Path({str(mark)!r}).touch()"
+    starting = asyncio.ensure_future(started(sys.executable, "-c", script))
+    await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await asyncio.sleep(1.5)
+    assert not mark.exists()

@@ -19,6 +19,7 @@ from tui_eval.store.command_box import KINDS
 from tui_eval.store.records import RunState
 from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.widgets.line_table import LineTable
+from tui_eval.tui.widgets.panels import fitting_titles
 
 Make = Callable[..., TuiEvalApp]
 
@@ -217,7 +218,8 @@ async def test_a_run_that_is_deleted_meanwhile_ends_nothing(make_app: Make, tmp_
         from tui_eval.store.upkeep import delete_run
 
         delete_run(path, run.run_id)
-        await see(pilot, "there is no run")
+        shown = await see(pilot, "Not in the history any more")
+        assert "cannot be read" not in shown
         await pilot.press("r", "R", "escape", "escape", "escape")
         assert app.is_running
 
@@ -291,3 +293,46 @@ async def test_what_a_rerun_lacks_is_asked_for_unseen(
         await pilot.press(*"two", "enter")
         await pilot.pause(0.3)
         assert [environment for _, environment in jobs] == [{"R2_AGENT": "secret-1", "R2_TOKEN": "two"}]
+
+
+async def test_a_run_that_is_not_in_the_history_says_so(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app("20200101-000000-0000")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        shown = await see(pilot, "This run is not in the history")
+        assert "cannot be read" not in shown
+
+
+async def test_a_paused_run_goes_on_with_the_same_key_and_promises_no_end(make_app: Make, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    run = await write_run(path, run_record(), end=None, running=2)
+    app = make_app("last")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "left")
+        assert "p pause" in screen_text(app)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE runs SET state = 'paused' WHERE run_id = ?", (run.run_id,))
+        shown = await see(pilot, "p go on")
+        assert "about" not in shown
+
+
+async def test_enter_on_a_line_of_the_log_shows_all_of_it(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app("last")
+    async with app.run_test(size=(60, 18), notifications=True) as pilot:
+        await see(pilot, "capital-000")
+        await pilot.press("5")
+        await see(pilot, "the run began")
+        await pilot.press("enter")
+        await see(pilot, "characters")
+
+
+@pytest.mark.parametrize("width", [58, 78])
+@pytest.mark.parametrize("tasks", ["Tasks 24", "Tasks 100,000 filtered, 3 marked"])
+def test_every_tab_of_a_run_has_room(width: int, tasks: str) -> None:
+    titles = ("Requests 3", tasks, "Failures 31,204", "Running 128", "Log")
+    for current in range(len(titles)):
+        shown, gap = fitting_titles(titles, current, width)
+        assert len(gap.join(f"{place + 1} {title}" for place, title in enumerate(shown))) <= width
+        assert shown[current] in (titles[current], "Tasks")
+        assert [title.split()[0] for title in shown] == ["Requests", "Tasks", "Failures", "Running", "Log"]

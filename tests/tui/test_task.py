@@ -19,6 +19,7 @@ from tests.support.screen_text import screen_text, see
 from tui_eval.display import one_line
 from tui_eval.domain import Outcome, Score
 from tui_eval.store.reader import History
+from tui_eval.store.upkeep import delete_run
 from tui_eval.tui import keys
 from tui_eval.tui.application import TuiEvalApp
 
@@ -338,3 +339,28 @@ def test_the_sections_text_is_stored_for_other_programs_in_a_private_file() -> N
     assert pager({"PAGER": "less -F 'a b'"}) == ["less", "-F", "a b"]
     assert pager({"PATH": os.environ["PATH"]}) in (["less"], ["more"], [])
     assert pager({"PATH": ""}) == []
+
+
+async def test_a_task_whose_run_was_deleted_meanwhile_says_so(make_app: Make, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    run, task_ids = await write_told(path, (FULL,))
+    delete_run(path, run.run_id)
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        app.call_after_refresh(app.open, "task", run_id=run.run_id, task_id=task_ids[0], task_ids=task_ids)
+        shown = await see(pilot, "Not in the history")
+        await see(pilot, "its run was deleted")
+        assert "cannot be read" not in shown
+
+
+async def test_a_task_on_the_screen_stays_when_its_run_is_deleted(make_app: Make, tmp_path: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await full(app, tmp_path)
+        await see(pilot, "exact: not equal")
+        with History(tmp_path / "history.db") as history:
+            run_id = history.run("last").run_id
+        delete_run(tmp_path / "history.db", run_id)
+        shown = await see(pilot, "Not in the history any more")
+        assert "cannot be read" not in shown
+        assert "capital-australia" in shown

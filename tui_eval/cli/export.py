@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -12,8 +15,12 @@ from tui_eval.cli.output_file import check_free, new_file, standard_output
 from tui_eval.cli.terminal import tell
 from tui_eval.errors import HistoryError, UsageError
 
+T = TypeVar("T")
+
 NAMED = 10
 """Most tasks that a message names."""
+PROGRESS_SECONDS = 0.5
+"""Between two lines that say how far it is."""
 
 
 @click.command()
@@ -23,8 +30,9 @@ NAMED = 10
     "--output", type=click.Path(path_type=Path), default=Path("-"), metavar="FILE", help="Default: standard output (-)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE when it is there.")
+@click.option("--progress", is_flag=True, help="Say how many tasks are written, on standard error, twice a second.")
 @history_option
-def export(run_id: str, name: str, output: Path, force: bool, history: Path | None) -> None:
+def export(run_id: str, name: str, output: Path, force: bool, progress: bool, history: Path | None) -> None:
     """Write RUN as JSON (one value), JSON lines (one task a line), CSV or Markdown.
 
     RUN is an id, the beginning of one, or `last`. A file is readable by its owner only, and it is there as a whole or
@@ -46,7 +54,9 @@ def export(run_id: str, name: str, output: Path, force: bool, history: Path | No
         run = stored.run(run_id)
         with stored.snapshot(), standard_output() if to_stdout else new_file(output) as stream:
             requests = stored.requests(run)
-            write(stream, run, requests, task_views(stored, run, requests, unreadable=unreadable))
+            views = task_views(stored, run, requests, unreadable=unreadable)
+            total = sum(request.counters.total for request in requests)
+            write(stream, run, requests, _told(views, total) if progress else views)
     if not to_stdout:
         tell(f"run {run.run_id} is written to {output}")
     if unreadable:
@@ -55,3 +65,13 @@ def export(run_id: str, name: str, output: Path, force: bool, history: Path | No
             f"{place_of(history)}: the history is damaged: {len(unreadable)} of the tasks could not be read, or not all that belongs to "
             f"them ({names}); everything else is in the export"
         )
+
+
+def _told(views: Iterable[T], total: int) -> Iterator[T]:
+    """The same, saying on standard error how many have been handed on."""
+    due = time.monotonic() + PROGRESS_SECONDS
+    for count, view in enumerate(views):
+        if time.monotonic() >= due:
+            tell(f"{count} of {total} tasks")
+            due = time.monotonic() + PROGRESS_SECONDS
+        yield view

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from tui_eval.domain import JsonValue, Outcome, Score
-from tui_eval.errors import HistoryError
+from tui_eval.errors import HistoryError, TaskGone
 from tui_eval.store import run_queries, task_pages, task_search
 from tui_eval.store.encoding import unpack
 from tui_eval.store.faults import explaining
@@ -238,10 +238,10 @@ class History:
             after = task_pages.keyset(page[-1], "position")
 
     def task(self, task_id: int) -> TaskRecord:
-        """One task by its key. Raises HistoryError when it is gone."""
+        """One task by its key. Raises TaskGone when it is not there."""
         rows = self._rows(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id = ?", task_id)
         if not rows:
-            raise HistoryError(f"{self.path}: task {task_id} is not in the history (was its run deleted?)")
+            raise TaskGone(f"{self.path}: task {task_id} is not in the history (was its run deleted?)")
         return task_record(rows[0])
 
     def task_keys(

@@ -235,7 +235,13 @@ class TuiEvalApp(App[int]):
         super().notify(safe(message), title=safe(title), severity=severity, timeout=timeout, markup=False)
 
     def on_history_trouble(self, message: HistoryTrouble) -> None:
-        self.notify(message.text, title="The history cannot be read", severity="error", timeout=15)
+        if not message.missing:
+            self.notify(message.text, title="The history cannot be read", severity="error", timeout=15)
+        elif message.before:
+            text = "It was deleted. What you see is how it was last read; esc goes back."
+            self.notify(text, title="Not in the history any more", severity="warning", timeout=15)
+        else:
+            self.notify(f"{message.text}; esc goes back.", title="Not in the history", severity="warning", timeout=15)
 
     def _show_work(self) -> None:
         show = getattr(self.screen, "show_place", None)

@@ -33,6 +33,19 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path}
 
 
+async def started(*command: str, **options: Any) -> asyncio.subprocess.Process:
+    """``asyncio.create_subprocess_exec``, which alone would leave the process behind when it is cancelled meanwhile."""
+    creation = asyncio.ensure_future(asyncio.create_subprocess_exec(*command, **options))
+    try:
+        return await asyncio.shield(creation)
+    except asyncio.CancelledError:
+        process = await creation
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        raise
+
+
 async def ask(*arguments: str, text: str = "") -> dict[str, Any]:
     """The JSON object that ``tui-eval ARGUMENTS`` (one with ``--json``) prints, whatever its exit status.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.errors import TuiEvalError
-from tui_eval.tui.child_command import environment, program
+from tui_eval.tui.child_command import environment, program, started
 from tui_eval.tui.long_work import Tell
 from tui_eval.tui.screens.copying import free
 from tui_eval.tui.screens.dialogs import Choose, Option, Prompt
@@ -69,7 +69,7 @@ async def _export_report(app: TuiEvalApp, run_id: str) -> None:
 async def run_quietly(*arguments: str, tell: Tell | None = None) -> None:
     """Run ``tui-eval ARGUMENTS`` to its end; ended at once when the waiting is cancelled. ``tell`` gets how far it is
     (``43 %``) of a command with ``--progress``. Raises TuiEvalError with what it said when it does not end well."""
-    process = await asyncio.create_subprocess_exec(
+    process = await started(
         *program(),
         *arguments,
         stdin=asyncio.subprocess.DEVNULL,

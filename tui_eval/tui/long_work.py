@@ -27,9 +27,10 @@ SHOWN_AFTER = 0.5
 
 @dataclass(slots=True)
 class Running:
-    """One piece of work under way. ``told`` is how far it is, in its own words."""
+    """One piece of work under way. ``about`` is what is worked on, ``told`` how far it is, in its own words."""
 
     title: str
+    about: str = ""
     told: str = ""
     since: float = field(default_factory=time.monotonic)
     stopped: bool = False
@@ -37,10 +38,10 @@ class Running:
 
     @property
     def text(self) -> str:
-        """``deleting 3 of 20 (ctrl+g stops)``; "" while it may be over in a moment."""
+        """``writing 43 % (ctrl+g stops) run.csv``; "" while it may be over in a moment. What may be cut comes last."""
         if time.monotonic() - self.since < SHOWN_AFTER:
             return ""
-        return " ".join(part for part in (self.title, self.told, "(ctrl+g stops)") if part)
+        return " ".join(part for part in (self.title, self.told, "(ctrl+g stops)", self.about) if part)
 
 
 class LongWork:
@@ -56,10 +57,10 @@ class LongWork:
         """What the title bar says: of the newest piece of work."""
         return next((each.text for each in reversed(self._running) if each.text), "")
 
-    def start(self, title: str, work: Work) -> None:
+    def start(self, title: str, work: Work, about: str = "") -> None:
         """Begin: ``work`` gets a function to say how far it is. It is cancelled when the user stops it; what it raises
         as TuiEvalError or OSError is told."""
-        running = Running(title)
+        running = Running(title, about)
         self._running.append(running)
         running.worker = self._app.run_worker(self._do(running, work), group="long work", exit_on_error=True)
         self._app.set_timer(SHOWN_AFTER + 0.05, self._changed)
@@ -83,7 +84,10 @@ class LongWork:
         except asyncio.CancelledError:
             if not running.stopped:
                 raise
-            self._app.notify(f"Stopped: {running.title} {running.told}".strip(), severity="warning")
+            self._app.notify(
+                "Stopped: " + " ".join(part for part in (running.title, running.about, running.told) if part),
+                severity="warning",
+            )
         except (TuiEvalError, OSError) as error:
             self._app.notify(str(error), title="Not done", severity="error", timeout=10)
         finally:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual.message import Message
 
-from tui_eval.errors import TuiEvalError
+from tui_eval.errors import TaskGone, TuiEvalError, UsageError
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -83,11 +83,16 @@ def in_front(screen: Screen[Any]) -> bool:
 
 
 class HistoryTrouble(Message):
-    """The history cannot be read now. The application shows it; a watch goes on trying."""
+    """A question could not be answered. The application shows it; a watch goes on trying.
 
-    def __init__(self, text: str) -> None:
+    ``missing``: the history can be read, but what was asked for is not in it. ``before``: it was there once.
+    """
+
+    def __init__(self, text: str, *, missing: bool = False, before: bool = False) -> None:
         super().__init__()
         self.text = text
+        self.missing = missing
+        self.before = before
 
 
 class Watch(Generic[T]):
@@ -117,6 +122,7 @@ class Watch(Generic[T]):
         self._again = asyncio.Event()
         self._again.set()
         self._troubled = False
+        self._answered = False
         self._own = _OwnHistory(access.path)
 
     def ask_again(self) -> None:
@@ -143,10 +149,12 @@ class Watch(Generic[T]):
             self._again.set()
             if not self._troubled:
                 self._troubled = True
-                self._screen.post_message(HistoryTrouble(str(error)))
+                missing = isinstance(error, UsageError | TaskGone)
+                self._screen.post_message(HistoryTrouble(str(error), missing=missing, before=self._answered))
             return
         self._troubled = False
         if found is not None:
+            self._answered = True
             self._due = time.monotonic() + self._every
             self._screen.post_message(self._answer(found[0]))
 

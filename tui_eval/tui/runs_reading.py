@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.tui.background import short_turns
-from tui_eval.tui.child_command import environment, program
+from tui_eval.tui.child_command import environment, program, started
 from tui_eval.tui.projections.run_filter import RunFilter
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class RunsReading:
 
 async def update_index(history: Path) -> None:
     """Bring the index of texts up to date in a process of its own, behind everything else; ended when cancelled."""
-    process = await asyncio.create_subprocess_exec(
+    process = await started(
         *program("tui_eval.store.search_index"),
         str(history),
         stdin=asyncio.subprocess.DEVNULL,

@@ -33,7 +33,7 @@ COLUMNS = (
     Column("p50", "p50", 8, priority=3, right=True),
     Column("p95", "p95", 8, priority=3, right=True),
     Column("speed", "a minute", 8, priority=2, right=True),
-    Column("left", "left", 9, priority=6, right=True),
+    Column("left", "left", 10, priority=6, right=True),
     Column("spark", "finished", 14, priority=1),
 )
 
@@ -56,8 +56,11 @@ def pace(latencies: Sequence[float], finished_at: Sequence[float]) -> Pace:
     return Pace(percentile(values, 0.5), percentile(values, 0.95), tuple(sorted(finished_at)))
 
 
-def request_row(request: RequestRecord, pace: Pace, now: float, concurrency: int, live: bool) -> Row:
-    """One request (its key is its key in the history). ``live`` is False when no runner executes the run."""
+def request_row(
+    request: RequestRecord, pace: Pace, now: float, concurrency: int, live: bool, *, paused: bool = False
+) -> Row:
+    """One request (its key is its key in the history). ``live`` is False when no runner executes the run; nothing is
+    said of how long a ``paused`` one takes."""
     counters = request.counters
     glyph, style = _LOOKS[request.state]
     state = request.state.value
@@ -77,7 +80,7 @@ def request_row(request: RequestRecord, pace: Pace, now: float, concurrency: int
             duration(pace.p50),
             duration(pace.p95),
             per_minute(pace.finished_at, now) if live else "-",
-            time_left(counters, pace.p50, concurrency) if live else "-",
+            time_left(counters, pace.p50, concurrency) if live and not paused else "-",
             sparkline(throughput(pace.finished_at, now, 14), 14) if live else "",
         ),
     )

@@ -31,12 +31,12 @@ def second_line(run: RunRecord, state: RunState, total: Counters, now: float, le
     parts = [Cell(f"pass rate {percent(rate.rate)}", "title")]
     if rate.low is not None and rate.high is not None and width >= 80:
         parts.append(Cell(f" ({percent(rate.low)} to {percent(rate.high)}, 95 %)", "muted"))
-    parts.append(Cell(f"  of {total.decided:,} decided", "muted"))
+    parts.append(Cell(f"  of {total.decided:,} decided" if width >= 70 else f" of {total.decided:,}", "muted"))
     taken = seconds_taken(run, state, now)
     if taken is not None:
         parts.append(Cell(f"   {whole_seconds(taken) if state.live else duration(taken)}"))
-    if state.live and left != "-":
-        parts.append(Cell(f", about {left} left"))
+    if state.live and state is not RunState.PAUSED and left != "-":
+        parts.append(Cell(f", about {left} left" if width >= 70 else f", {left} left"))
     if total.reused:
         parts.append(Cell(f"   {total.reused:,} reused", "muted"))
     tokens = total.input_tokens + total.output_tokens

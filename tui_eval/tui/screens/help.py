@@ -1,10 +1,11 @@
-"""Help: the keys of what has the focus first, then the screen's, then the application's."""
+"""Help: what one can do here first, then how to move, then the application's keys."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
@@ -14,6 +15,8 @@ from tui_eval.tui.text import content
 from tui_eval.tui.widgets.bars import KeyBar
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.line_table import LineTable
+
+_MOVING = ("table", "viewer")
 
 
 class HelpScreen(ModalScreen[None]):
@@ -25,7 +28,11 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen #text { margin-bottom: 1; color: $muted; text-style: $muted-style; }
     HelpScreen LineTable { background: $surface; }
     """
-    BINDINGS: ClassVar = [*keys.bindings("dialog")[:1], ("q", "cancel", "close"), ("question_mark", "cancel", "close")]
+    BINDINGS: ClassVar = [
+        *keys.bindings("dialog")[:1],
+        Binding("q,question_mark", "cancel", "close", show=False),
+    ]
+    LABELS: ClassVar = {"dialog.cancel": "close"}
 
     def __init__(self, about: Screen[Any]) -> None:
         super().__init__()
@@ -36,7 +43,8 @@ class HelpScreen(ModalScreen[None]):
         with Vertical(id="box"):
             if self._text:
                 yield Static(content(self._text), id="text", markup=False)
-            table = LineTable([Column("key", "keys", 16), Column("help", "what they do", 30, weight=1)], marking=False)
+            columns = [Column("key", "keys", 16), Column("help", "what they do", 30, weight=1)]
+            table = LineTable(columns, marking=False, selecting=False)
             table.show(self._rows)
             yield table
         yield KeyBar()
@@ -46,7 +54,8 @@ class HelpScreen(ModalScreen[None]):
 
 
 def help_rows(screen: Screen[Any]) -> list[Row]:
-    """The keys that work on ``screen`` now: a section for the focused widget, each of its containers, and the rest."""
+    """The keys that work on ``screen`` now: a section for the focused widget, each of its containers, and the rest. How
+    to move in a table or a text is known soon: it comes after what can be done here."""
     pressed: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     for key, active in screen.active_bindings.items():
@@ -55,7 +64,7 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
             texts[active.binding.id] = active.binding.tooltip or active.binding.description
     groups = {each.name: each for each in keys.groups()}
     order = list(dict.fromkeys(keys.group_of(name) for name in pressed))
-    order.sort(key=lambda name: name == "everywhere")
+    order.sort(key=lambda name: (name == "everywhere", name in _MOVING))
     rows: list[Row] = []
     for group in order:
         own = [key for key in groups[group].keys if key.id in pressed]

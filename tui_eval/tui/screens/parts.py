@@ -99,7 +99,7 @@ class PartsScreen(BrowseScreen):
             self._wanted = None
         count = plural(len(shown), self.OF)
         broken = self._found.broken
-        left_out = f"{plural(broken, 'plan')} with faults not looked into" if broken else ""
+        left_out = f"{plural(broken, 'broken plan')} left out" if broken else ""
         self.show_place(", ".join(part for part in (count, left_out) if part))
         self.query_one(FilterBar).tell(f"{len(shown):,} of {len(self._found.parts):,}")
         self.show_panel()

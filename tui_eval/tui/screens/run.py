@@ -14,7 +14,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_eval.display import local_time
-from tui_eval.tui.polling import Watch, in_front
+from tui_eval.store.records import RunState
+from tui_eval.tui.polling import HistoryTrouble, Watch, in_front
 from tui_eval.tui.projections import requests as request_rows
 from tui_eval.tui.projections import run_summary, task_filter
 from tui_eval.tui.projections import tasks as task_rows
@@ -157,6 +158,12 @@ class RunScreen(RunKeys):
             early, self._early = self._early, None
             self._tasks_read(early)
 
+    @on(HistoryTrouble)
+    def _not_read(self, event: HistoryTrouble) -> None:
+        if self.view is None:
+            gone = "This run is not in the history.\nesc goes back."
+            self.table("tasks").set_empty(gone if event.missing else "The run cannot be read now.")
+
     def _clock(self) -> None:
         """Times of a live run move on; a past one draws nothing."""
         if in_front(self) and self.view is not None and self.view.state.live:
@@ -168,9 +175,10 @@ class RunScreen(RunKeys):
         now = time.time()
         names = view.request_names
         concurrency = max(1, view.run.task_concurrency)
+        paused = view.state is RunState.PAUSED
         rows = [
             request_rows.request_row(
-                each, view.paces.get(each.id, request_rows.Pace()), now, concurrency, view.state.live
+                each, view.paces.get(each.id, request_rows.Pace()), now, concurrency, view.state.live, paused=paused
             )
             for each in view.requests
         ]
@@ -334,6 +342,15 @@ class RunScreen(RunKeys):
         if group is not None:
             self._look_for(replace(self._tasks.wanted, request=None, failure=group.key))
             self.focus_panel(2)
+
+    @on(LineTable.Selected, "#log")
+    def _line_selected(self, event: LineTable.Selected) -> None:
+        entry = next((each for each in self.view.log if each.id == event.key), None) if self.view else None
+        if entry is not None:
+            from tui_eval.tui.screens.full_text import FullTextScreen
+
+            title = f"{local_time(entry.at)} {entry.level}".strip()
+            self.app.push_screen(FullTextScreen(title, entry.message))
 
     @on(LineTable.Selected, "#tasks")
     @on(LineTable.Selected, "#slots")

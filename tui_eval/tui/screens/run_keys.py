@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar
 
 from tui_eval.errors import TuiEvalError
@@ -35,6 +35,12 @@ class RunKeys(BaseScreen):
         self.run_id = run_id
         self.view: RunView | None = None
         self.panel = 1
+
+    @property
+    def LABELS(self) -> Mapping[str, str]:  # noqa: N802 (what the line of keys asks a screen for)
+        """What a key means now: the one that pauses lets a paused run go on."""
+        paused = self.view is not None and self.view.state is RunState.PAUSED
+        return {"run.pause": "go on"} if paused else {}
 
     def table(self, name: str) -> LineTable:
         """One of the tables by its name."""

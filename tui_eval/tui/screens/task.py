@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from tui_eval.display import safe
 from tui_eval.tui import keys
-from tui_eval.tui.polling import Watch, in_front
+from tui_eval.tui.polling import HistoryTrouble, Watch, in_front
 from tui_eval.tui.projections import task_head, task_sections
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.task_reading import TaskReading, TaskView
@@ -95,6 +95,12 @@ class TaskScreen(BaseScreen):
         self._show_head()
         self._show_section()
         self.refresh_bindings()
+
+    @on(HistoryTrouble)
+    def _not_read(self, event: HistoryTrouble) -> None:
+        if self.view is None:
+            gone = "This task is not in the history: its run was deleted.\nesc goes back."
+            self.text.set_empty(gone if event.missing else "The task cannot be read now.")
 
     def _clock(self) -> None:
         if in_front(self) and self.view is not None and self.view.live:

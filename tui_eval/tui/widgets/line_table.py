@@ -99,6 +99,7 @@ class LineTable(ScrollView, can_focus=True):
         *,
         empty: str = "Nothing here yet.",
         marking: bool = True,
+        selecting: bool = True,
         header: bool = True,
         id: str | None = None,
         classes: str | None = None,
@@ -108,6 +109,7 @@ class LineTable(ScrollView, can_focus=True):
         self.source: RowSource = source or ListSource()
         self.empty = empty
         self.marking = marking
+        self.selecting = selecting
         self.top = 1 if header else 0
         """Lines above the first row."""
         self.marks: dict[Hashable, None] = {}
@@ -360,6 +362,8 @@ class LineTable(ScrollView, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("mark", "mark_range", "unmark"):
             return self.marking
+        if action == "select":
+            return self.selecting
         if action in ("sort", "reverse"):
             return any(column.sort for column in self.columns)
         return True

@@ -36,17 +36,26 @@ class PanelTabs(Widget):
 
     def render(self) -> RenderResult:
         here, other = self.get_visual_style("panel-tabs--here"), self.get_visual_style("panel-tabs--other")
+        titles, gap = fitting_titles(self.titles, self.current, self.size.width)
         parts = []
-        for place, title in enumerate(self.titles):
-            parts += [
-                ("  " if place else "", other),
-                (f"{place + 1} {title}", here if place == self.current else other),
-            ]
+        for place, title in enumerate(titles):
+            parts += [(gap if place else "", other), (f"{place + 1} {title}", here if place == self.current else other)]
         tabs = Content.assemble(*parts)
         room = self.size.width - tabs.cell_length - cell_len(self.aside)
         if self.aside and room >= _LEAST_GAP:
             return Content.assemble(tabs, (" " * room + self.aside, other))
         return tabs.truncate(self.size.width, ellipsis=True)
+
+
+def fitting_titles(titles: Sequence[str], current: int, width: int) -> tuple[Sequence[str], str]:
+    """The titles and what stands between them, for ``width`` cells: where they do not fit, closer together, then without
+    what follows the first word (the counts) except in the one that is shown."""
+    short = [title if place == current else title.partition(" ")[0] for place, title in enumerate(titles)]
+    names = [title.partition(" ")[0] for title in titles]
+    for shown, gap in ((titles, "  "), (titles, " "), (short, "  "), (short, " ")):
+        if sum(cell_len(title) + 2 for title in shown) + len(gap) * (len(shown) - 1) <= width:
+            return shown, gap
+    return names, " "
 
 
 class Panel(Vertical):

@@ -68,6 +68,12 @@ class TextView(ScrollView, can_focus=True):
             self.scroll_to(0, 0, animate=False, force=True)
         self.refresh()
 
+    def set_empty(self, text: str) -> None:
+        """Change what is said while there is no text."""
+        self.empty = text
+        if self._blank:
+            self.refresh()
+
     # -- drawing --
 
     def render_line(self, y: int) -> Strip:
