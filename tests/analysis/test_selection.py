@@ -130,6 +130,25 @@ def test_an_unscored_task_is_judged_again_only_on_an_answer_to_the_same_request(
     assert select([old], [new], Action(unscored=unscored)).decisions[0].decision is decision
 
 
+@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
+@pytest.mark.parametrize(
+    ("has_answer", "fingerprint", "action", "decision"),
+    [
+        (True, "one", Action(errors=True), Decision.SCORE),
+        (True, "one", Action(), Decision.SCORE),
+        (True, "two", Action(errors=True), Decision.REUSE),  # the answer is to another request
+        (False, "one", Action(errors=True), Decision.REUSE),
+        (True, "one", Action(cases=frozenset("a")), Decision.CALL),
+    ],
+)
+def test_a_verdict_by_another_expected_value_is_not_taken_over(
+    outcome: Outcome, has_answer: bool, fingerprint: str, action: Action, decision: Decision
+) -> None:
+    old = OldTask("a", 0, outcome, "one", "expected before", has_answer)
+    now = PlannedTask("a", 0, fingerprint, "expected now")
+    assert select([old], [now], action).decisions[0].decision is decision
+
+
 def test_repeats_are_tasks_of_their_own() -> None:
     old = [OldTask("a", repeat, Outcome.FAILED if repeat else Outcome.PASSED, "f", "e", True) for repeat in range(2)]
     now = [PlannedTask("a", repeat, "f", "e") for repeat in range(3)]

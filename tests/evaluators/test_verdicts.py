@@ -105,6 +105,10 @@ def test_a_score_outside_the_range_is_never_clamped_or_scaled(value: str) -> Non
     assert refusal(f'{{"score": {value}}}').startswith("score outside 0 to 1")
 
 
+def test_a_score_just_outside_the_range_is_not_told_as_its_bound() -> None:
+    assert refusal('{"score": 1.0000000001}') == "score outside 0 to 1: 1.0000000001"
+
+
 def test_other_objects_are_no_second_verdict() -> None:
     assert read('The answer was {"output": {"score": 1}}. {"score": 0.2, "parts": {"score": 0.9}}').value == 0.2
     assert read('A set {a, b}, LaTeX \\frac{1}{2}, {{name}}: {"score": 0.2}').value == 0.2

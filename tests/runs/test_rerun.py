@@ -61,7 +61,8 @@ def test_a_rerun_after_the_dataset_was_mended_passes(product: Product, agent: Ag
     product.write_cases(rows(20, set()))
     again = product.run("rerun", "last", "--failed", environment=environment)
     assert again.returncode == 0, again.stdout + again.stderr
-    assert "1 case with another expected value or other evaluators since that run: s5" in again.stderr
+    told = "1 case with another expected value or other evaluators since that run (answers are judged again): s5"
+    assert told in again.stderr
 
 
 def test_nothing_to_rerun_is_said_and_makes_no_run(product: Product, agent: Agent) -> None:
@@ -100,13 +101,13 @@ def test_what_an_old_run_did_is_decided_by_what_changed_since(product: Product, 
         "a": "passed",
         "b": "failed",
         "c": "error",
-        "d": "passed",
+        "d": "failed",  # judged again by what is expected now
         "e": "passed",
         "g": "passed",
     }
     (warnings,) = product.query("SELECT warnings FROM runs WHERE run_id = 'errors'")[0]
     assert "1 case changed since that run: b" in warnings
-    assert "another expected value or other evaluators since that run: d" in warnings
+    assert "another expected value or other evaluators since that run (answers are judged again): d" in warnings
     assert "no longer in the dataset: f" in warnings
     assert "new since that run (left out unless asked for): h" in warnings
 

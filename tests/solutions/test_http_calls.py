@@ -301,6 +301,14 @@ async def test_a_redirect_in_a_circle_ends() -> None:
         assert "302" in str(await error_of(server.url("/"), method="GET", follow_redirects=False))
 
 
+async def test_a_header_that_is_no_ascii_is_read_as_utf_8_else_as_latin_1() -> None:
+    echo = {"text": "HTTP/1.1 200 OK\r\nx-a: caf\u00e9\r\nx-b: caf"}
+    rest = {"text": "\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"}
+    async with play({"paths": {"/": [echo, {"hex": "e9"}, rest]}}) as server:
+        found = await answer_of(server.url("/"))
+    assert [value for name, value in found.headers if name.startswith("x-")] == ["caf\u00e9", "caf\u00e9"]
+
+
 # When the way breaks
 
 

@@ -1,8 +1,8 @@
 """Which tasks a re-run or a resume takes: a pure decision from what was and what is planned now.
 
 A task is the same task when its case id and repeat are the same; its answer can be taken over when the fingerprint of
-(rendered request, solution) is the same too, and its score when that of (evaluators, expected values) is. What may be
-taken over although something changed is taken over only because nobody asked for it again, and is told.
+(rendered request, solution) is the same too, and its score when that of (evaluators, expected values) is: otherwise the
+answer is judged again. An answer to another request is taken over only because nobody asked for it again, and is told.
 """
 
 from __future__ import annotations
@@ -114,22 +114,25 @@ def select(old: Iterable[OldTask], planned: Iterable[PlannedTask], action: Actio
             result.changed.append(key)
         if changed_expected:
             result.changed_expected.append(key)
-        result.decisions.append(Decided(task, _decide(earlier, changed, action), changed, changed_expected))
+        decision = _decide(earlier, changed, changed_expected, action)
+        result.decisions.append(Decided(task, decision, changed, changed_expected))
     result.removed = list(before)
     result.unknown_cases = sorted(action.cases - seen)
     return result
 
 
-def _decide(earlier: OldTask, changed: bool, action: Action) -> Decision:
+def _decide(earlier: OldTask, changed: bool, changed_expected: bool, action: Action) -> Decision:
     outcome = earlier.outcome
+    same_answer = earlier.has_answer and bool(earlier.fingerprint) and not changed
     if action.all or earlier.case_id in action.cases or not outcome.final or outcome is Outcome.CANCELLED:
         return Decision.CALL
     if outcome is Outcome.UNSCORED:
-        if earlier.has_answer and earlier.fingerprint and not changed:
+        if same_answer:
             return Decision.SCORE
         return Decision.CALL if action.unscored else Decision.REUSE
     if outcome is Outcome.ERROR and (action.errors or action.failed):
         return Decision.CALL
     if outcome is Outcome.FAILED and action.failed:
         return Decision.CALL
-    return Decision.REUSE
+    judged = outcome in (Outcome.PASSED, Outcome.FAILED)
+    return Decision.SCORE if judged and changed_expected and same_answer else Decision.REUSE

@@ -199,8 +199,8 @@ def rerun(
 ) -> int:
     """Run a part of RUN again, as a new run that takes everything else over. RUN is left as it is.
 
-    Answers that only lack a verdict are judged again without calling the agent. RUN is an id, the beginning of one,
-    or `last`.
+    Answers that only lack a verdict, and those whose expected value or evaluators have changed, are judged again
+    without calling the agent. RUN is an id, the beginning of one, or `last`.
     """
     from tui_eval.runner import Job, new_run_id
 
@@ -275,6 +275,9 @@ def _execute(
         from tui_eval.runner import start_detached
 
         start_detached(job)
+        with opened(history) as stored:
+            for warning in stored.run(job.run_id).warnings:
+                tell(f"warning: {warning}")
         out_json({"run_id": job.run_id}) if as_json else out(job.run_id)
         return 0
     from tui_eval.cli.progress import listener_for

@@ -116,7 +116,10 @@ def _spelled(value: JsonValue) -> str:
     if isinstance(value, _Literal):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(float(value), "NaN")
     if isinstance(value, float):
-        return "beyond any range" if math.isinf(value) else f"{value:g}"
+        if math.isinf(value):
+            return "beyond any range"
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)  # 1.0000000001 must not be told as 1
     return shown(value)
 
 

@@ -225,7 +225,7 @@ async def _head(
     except (OSError, ValueError) as error:
         raise SolutionError("argument", f"no way to {reply.place}: {_own_words(error)}") from error
     reply.status = response.status_code
-    reply.headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
+    reply.headers = [(name.decode("latin-1"), _header_text(value)) for name, value in response.headers.raw]
     reply.first_byte_seconds = asyncio.get_running_loop().time() - reply.started
     return response
 
@@ -329,6 +329,14 @@ def _timed_out(reply: Reply, limits: Limits, by_idle: bool) -> SolutionError:
 def _connection_error(failure: Failure) -> SolutionError:
     resend = Resend.UNSENT if failure.unsent else Resend.MAYBE_RECEIVED
     return SolutionError("connection", failure.message, Resend.NEVER if failure.permanent else resend)
+
+
+def _header_text(value: bytes) -> str:
+    """A header's value: UTF-8, as servers write what is not ASCII, else Latin-1 (RFC 9110, section 5.5)."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def _own_words(error: OSError | ValueError) -> str:
