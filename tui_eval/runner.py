@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.errors import HistoryError, TuiEvalError, UsageError
+from tui_eval.errors import Fault, FaultsError, HistoryError, SpecError, TuiEvalError, UsageError
 from tui_eval.jobs import Job, new_run_id
 from tui_eval.processes.strays import MARK
 from tui_eval.store.faults import explaining
@@ -57,7 +57,7 @@ def start_detached(job: Job, *, timeout: float = 600.0, environment: Mapping[str
     """Start a runner of its own for ``job`` and return its process id once the run stands in the history.
 
     ``environment`` is added to our own for this runner only: values of ``${NAME}`` that are written nowhere.
-    Raises the runner's own error when it could not begin. ``timeout`` is in seconds.
+    Raises the runner's own error when it could not begin (a SpecError with all faults of the plan). ``timeout`` is in seconds.
     """
     with open(_opened_log(job), "wb") as log_file:
         child = subprocess.Popen(
@@ -103,7 +103,9 @@ def _first_line(stream: Any, timeout: float) -> bytes:
 
 
 def _told(word: dict[str, Any]) -> TuiEvalError:
-    """The error a runner reported, with its exit code."""
+    """The error a runner reported: with its faults, if it had any, else with its exit code."""
+    if word.get("faults"):
+        return SpecError([Fault(**fault) for fault in word["faults"]])
     kind = {2: UsageError, 3: HistoryError}.get(word.get("exit_code", 1), TuiEvalError)
     return kind(word["error"])
 
@@ -141,7 +143,8 @@ def main() -> int:
     try:
         ended = asyncio.run(execution_of(job)(job, signals=True, begun=lambda run: say({"run_id": run.run_id})))
     except TuiEvalError as error:
-        say({"error": str(error), "exit_code": error.exit_code})
+        faults = [asdict(fault) for fault in error.faults] if isinstance(error, FaultsError) else []
+        say({"error": str(error), "exit_code": error.exit_code, "faults": faults})
         print(f"tui-eval: {error}", file=sys.stderr)
         return error.exit_code
     except Exception as error:

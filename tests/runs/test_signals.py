@@ -87,6 +87,32 @@ def test_a_detached_run_that_cannot_begin_says_why(product: Product) -> None:
     assert "requests" in ended.stderr
 
 
+def test_a_detached_run_with_faults_tells_all_that_validate_tells(product: Product) -> None:
+    (product.folder / "rows.jsonl").write_text('{"id": "a", "q": 1, "q": 2}\n{broken\n')
+    solution = '{type: http, url: "http://127.0.0.1:9/${TUI_EVAL_NOT_SET}", bdy: x}'
+    requests = "".join(
+        f"  - {{name: {name}, dataset: {{path: {name}.jsonl}}, solution: {solution}}}\n" for name in ("rows", "gone")
+    )
+    plan = product.write_plan(f"version: 1\nname: x\nrequests:\n{requests}")
+    validated = product.run("validate", str(plan))
+    ended = product.run("run", str(plan), "--detach")
+    assert (validated.returncode, ended.returncode, ended.stdout) == (2, 2, "")
+    told = validated.stderr.splitlines()
+    assert sum("/rows.jsonl:" in line for line in told) == 2
+    assert set(told[:-1]) == set(ended.stderr.splitlines()[:-1]), "all but the line that counts them"
+
+
+def test_a_detached_run_tells_its_warnings(product: Product) -> None:
+    plan = product.write_plan(
+        "version: 1\nname: x\nrequests:\n"
+        "  - {name: a, dataset: {cases: [{id: a}]}, solution: {type: command, argv: [echo, done]}}\n"
+    )
+    ended = product.run("run", str(plan), "--detach")
+    assert (ended.returncode, "warning: " in ended.stderr) == (0, True), ended.stderr
+    assert "there are no evaluators" in ended.stderr
+    assert product.run("watch", ended.stdout.strip()).returncode == 0
+
+
 def test_a_detached_run_obeys_cancel_and_can_be_resumed(product: Product) -> None:
     product.write_cases([{"id": f"c{number}"} for number in range(12)])
     plan = product.write_plan(PLAN % (1, "sleep 0.5; echo done"))
