@@ -110,8 +110,8 @@ async def walked(pilot: Pilot[Any], folder: Path, server: FakeServer, path: Path
     history, evalset = folder / "history.db", load_evalset(path)
     cases = len(evalset.cases)
     await form_of(pilot, evalset.spec.name)
-    for spec in evalset.agentspec_ids[:1] if len(evalset.agentspec_ids) == 1 else ():
-        assert pilot.app.screen.chosen == [spec]  # type: ignore[attr-defined]
+    if len(evalset.agentspec_ids) == 1:  # the only one is marked from the beginning
+        await see(pilot, "1 chosen")
         await pilot.press("space")
     await add(pilot, ["thinking", "failing"])
     await fill(pilot, base_url=server.base_url)
@@ -132,7 +132,6 @@ async def walked(pilot: Pilot[Any], folder: Path, server: FakeServer, path: Path
     await pilot.press("r")
     await see(pilot, "Run again")
     await pilot.press("y")
-    again = await begun(history)
     await until(pilot, lambda: _newest(history) != run_id)
     again = _newest(history)
     await ended(history, again)
@@ -144,7 +143,8 @@ async def walked(pilot: Pilot[Any], folder: Path, server: FakeServer, path: Path
     await see(pilot, "Write the report into the folder")
     await pilot.press("enter")
     written = folder / "reports" / f"report-{again}.csv"
-    await until(pilot, lambda: written.is_file() and written.with_suffix(".md").is_file())
+    await see(pilot, "Written", PATIENCE)
+    assert written.with_suffix(".md").is_file()
     with open(written, newline="", encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if row["row_type"] == "case"]
     assert {"case_prompt", "case_output", "case_explanation", "case_latency_seconds"} <= rows[0].keys()
@@ -243,6 +243,55 @@ async def test_a_server_that_is_started_for_a_run_is_told_in_its_log_and_ended(m
         times = [task.latency for task in history.iter_tasks(history.run(run_id))]
     assert all(latency is not None for latency in times)
     assert load_evalset(BATCH).cases
+
+
+async def test_a_reported_run_says_where_it_is_seen_and_its_evalset_that_it_was_run(
+    make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evalset_in(tmp_path)
+    async with fake_server() as server:
+        monkeypatch.setenv("DATALAYER_API_KEY", server.key)
+        monkeypatch.setenv("DATALAYER_AI_AGENTS_URL", server.base_url)
+        app = make_app()
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            screen = await form_of(pilot, "text-normalization")
+            await add(pilot, ["parrot"])
+            screen.form.load({"base_url": server.base_url, "report": True})
+            run_id = await started(pilot, tmp_path / "history.db")
+            await see(pilot, "see it on https://datalayer.app/benchmarks/es-1", PATIENCE)
+            await see(pilot, "5 of 5 reported", PATIENCE)
+            await pilot.press("P")
+            page = await see(pilot, "✓5", PATIENCE)
+            assert "never run" not in page
+            await pilot.press("o")
+            await see(pilot, run_id, PATIENCE)
+            await pilot.press("L")
+            page = await see(pilot, "✓ completed", PATIENCE)
+            assert "never run" not in page
+    assert len(server.runs) == 1
+
+
+@pytest.mark.long
+async def test_a_launch_on_the_platform_is_watched_and_its_verdicts_are_shown(
+    make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evalset_in(tmp_path)
+    async with fake_server(looks=2) as server:
+        monkeypatch.setenv("DATALAYER_API_KEY", server.key)
+        monkeypatch.setenv("DATALAYER_AI_AGENTS_URL", server.base_url)
+        app = make_app()
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            await form_of(pilot, "text-normalization")
+            await add(pilot, ["one"])
+            await pilot.press("2", "right", "right")
+            await see(pilot, "‹ cloud ›")
+            await started(pilot, tmp_path / "history.db")
+            page = await see(pilot, "✓ 3 passed", PATIENCE)
+            assert "✗ 2 failed" in page
+            await see(pilot, "see it on https://datalayer.app/benchmarks/es-1", PATIENCE)
+    assert not server.agents
+    assert not server.chats
+    assert server.key.encode() not in (tmp_path / "history.db").read_bytes()
 
 
 # -- refused in the form, before anything is made --

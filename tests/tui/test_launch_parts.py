@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.support.histories import run_record, write_run
 from tui_eval.errors import Fault, UsageError
 from tui_eval.spec.compose import EVERY, Setting
+from tui_eval.spec.workspace import Found
 from tui_eval.store.reader import History
 from tui_eval.store.records import Counters, RunState
 from tui_eval.store.run_queries import RunOverview
@@ -108,12 +110,13 @@ def test_a_typed_override_is_shown_as_a_difference_and_a_credential_is_not_shown
 
 
 def test_a_plan_row_shows_its_last_run(tmp_path: Path) -> None:
-    run = run_record("p")
-    run.plan_path = "/w/p.yaml"
-    older = run_record("p", 1.0)
-    older.plan_path = "/w/p.yaml"
-    newest = RunOverview(run, Counters(), RunState.COMPLETED)
-    assert shown.last_runs([newest, RunOverview(older, Counters(), RunState.FAILED)]) == {"/w/p.yaml": newest}
+    now = datetime.now().astimezone()
+    found = [Found("plan", tmp_path / name, name, 1, 0.0) for name in ("p.yaml", "q.yaml")]
+    last = {str(tmp_path / "p.yaml"): RunOverview(run_record("p"), Counters(), RunState.FAILED)}
+    compose, ran, never = shown.plan_rows(found, last, tmp_path, now)
+    assert (compose.key, ran.key) == (shown.BUILD, str(tmp_path / "p.yaml"))
+    assert "failed" in str(ran.cells)
+    assert "never run" in str(never.cells)
 
 
 # -- parts and files --

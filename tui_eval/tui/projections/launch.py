@@ -60,14 +60,6 @@ def plan_rows(plans: Iterable[Found], last: Mapping[str, RunOverview], workspace
     return rows
 
 
-def last_runs(overviews: Iterable[RunOverview]) -> dict[str, RunOverview]:
-    """The newest run of each plan file. The overviews come newest first."""
-    found: dict[str, RunOverview] = {}
-    for overview in overviews:
-        found.setdefault(overview.run.plan_path, overview)
-    return found
-
-
 def request_rows(verdict: Verdict, seconds: Mapping[str, float], values: Mapping[str, str]) -> list[Row]:
     """A row a request, its key is the name. ``seconds`` is the median task of each, ``values`` those of variables."""
     return [
