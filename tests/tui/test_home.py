@@ -152,7 +152,7 @@ async def test_ten_thousand_runs_open_like_a_page_and_are_all_reached(make_app: 
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await see(pilot, "200+ runs")
         table = app.screen.query_one(LineTable)
-        await pilot.press("G")
+        await pilot.press(*["pagedown"] * 6)
         await see(pilot, "1,200+ runs")
         await pilot.press("s")
         await see(pilot, "10,000 runs", 20)
@@ -216,3 +216,33 @@ def test_a_filter_is_read_word_by_word() -> None:
     assert RunState.RUNNING in found.states
     assert found.since == datetime(2026, 11, 27, tzinfo=UTC).timestamp()
     assert [(word.text, word.excluded) for word in found.texts] == [("a", False), ("b c", True)]
+
+
+async def test_the_last_run_of_a_long_history_is_one_key_away(make_app: Make, tmp_path: Path) -> None:
+    many_runs(tmp_path / "history.db", 2_500)
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "200+ runs")
+        await pilot.press("G")
+        await see(pilot, "2,500 runs")
+        table = app.screen.query_one(LineTable)
+        for _ in range(100):
+            if table.cursor == 2_499:
+                break
+            await pilot.pause(0.05)
+        assert table.cursor == 2_499
+
+
+async def test_while_a_filter_is_typed_the_line_of_keys_says_how_to_keep_and_clear_it(
+    make_app: Make, tmp_path: Path
+) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app()
+    async with app.run_test(size=(60, 18), notifications=True) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("slash")
+        shown = await see(pilot, "enter keep it")
+        assert "esc clear it" in shown
+        assert "/ filter" not in shown
+        await pilot.press("escape")
+        await see(pilot, "/ filter")

@@ -8,7 +8,7 @@ KEYS = (
     Key("table.down", "j,down", "move(1)", "down", "Next row"),
     Key("table.up", "k,up", "move(-1)", "up", "Previous row"),
     Key("table.first", "g,home", "first", "first", "First row"),
-    Key("table.last", "G,end", "last", "last", "Last row"),
+    Key("table.last", "G,end", "bottom", "last", "Last row"),
     Key("table.half_down", "ctrl+d", "move_page(0.5)", "half page down", "Half a page down"),
     Key("table.half_up", "ctrl+u", "move_page(-0.5)", "half page up", "Half a page up"),
     Key("table.page_down", "pagedown,ctrl+f", "move_page(1)", "page down", "A page down"),

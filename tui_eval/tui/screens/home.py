@@ -80,6 +80,8 @@ class HomeScreen(BaseScreen):
         self._reading = RunsReading(RunFilter())
         self._wide = False
         self._reading_more = False
+        self._all_wanted = False
+        self._last_wanted = False
         self._watch: Watch[tuple[RunsReading, Found]] | None = None
         self._busy = ""
         self._details = ""
@@ -172,9 +174,10 @@ class HomeScreen(BaseScreen):
         self.show_place(status)
         self.query_one(FilterBar).tell(self._reading.wanted.wrong or count, wrong=bool(self._reading.wanted.wrong))
 
-    @work(group="more", exclusive=True)
+    @work(group="more")
     async def _read_more(self, everything: bool = False) -> None:
-        """Older runs, a page after the other while the user goes down (or all, for another order)."""
+        """Older runs, a page after the other while the user goes down (or all, for another order or the last one)."""
+        self._all_wanted = self._all_wanted or everything
         if self._reading_more:
             return
         self._reading_more = True
@@ -185,16 +188,25 @@ class HomeScreen(BaseScreen):
                 if reading is not self._reading:
                     return
                 self._runs.older_read(page, NEXT_PAGE)
-                if not everything:
+                if not self._all_wanted:
                     break
                 self._busy = f"reading {len(self._runs.known):,}"
                 self._tell(self.query_one(LineTable))
         except TuiEvalError as error:
             self.notify(str(error), severity="error")
         finally:
-            self._reading_more = False
+            self._reading_more = self._all_wanted = False
             self._busy = ""
         self._show()
+        if self._last_wanted:
+            self._last_wanted = False
+            self.query_one(LineTable).action_last()
+
+    @on(LineTable.LastWanted, "#runs")
+    def _to_the_last(self) -> None:
+        if not self._runs.complete:
+            self._last_wanted = True
+            self._read_more(everything=True)
 
     @on(LineTable.Highlighted, "#runs")
     def _moved(self, event: LineTable.Highlighted) -> None:

@@ -334,6 +334,7 @@ class RunScreen(RunKeys):
     def _request_selected(self, event: LineTable.Selected) -> None:
         if isinstance(event.key, int):
             self._look_for(replace(self._tasks.wanted, request=event.key, failure=None))
+            self.table("tasks").action_first()
             self.focus_panel(2)
 
     @on(LineTable.Selected, "#failures")
@@ -341,6 +342,7 @@ class RunScreen(RunKeys):
         group = next((each for each in self.view.failures if each.key == event.key), None) if self.view else None
         if group is not None:
             self._look_for(replace(self._tasks.wanted, request=None, failure=group.key))
+            self.table("tasks").action_first()
             self.focus_panel(2)
 
     @on(LineTable.Selected, "#log")

@@ -79,10 +79,11 @@ class KeyBar(Widget):
 
 
 def shown_hints(screen: Screen[Any]) -> tuple[tuple[str, str], ...]:
-    """``(key, label)`` of the active bindings that stand in the footer: those that the screen names in ``HINTS``, in
-    its order, then the others that ask for it, and help last. ``LABELS`` of the screen says what a key means there."""
-    first = tuple(getattr(screen, "HINTS", ()))
-    said = getattr(screen, "LABELS", {})
+    """``(key, label)`` of the active bindings that stand in the footer: those that the widget with the focus and the
+    screen name in ``HINTS``, in this order, then the others that ask for it, and help last. ``LABELS`` of both say what
+    a key means there."""
+    first = tuple(dict.fromkeys((*getattr(screen.focused, "HINTS", ()), *getattr(screen, "HINTS", ()))))
+    said = {**getattr(screen, "LABELS", {}), **getattr(screen.focused, "LABELS", {})}
     pressed: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
     for key, active in screen.active_bindings.items():

@@ -25,7 +25,7 @@ def counts(counters: Counters, *, words: bool = True, unfinished: bool = True) -
         if amount or outcome in ALWAYS:
             if parts:
                 parts.append(Cell("  " if words else " "))
-            text = f"{glyph(outcome)} {amount:,} {outcome.value}" if words else f"{glyph(outcome)}{amount}"
+            text = f"{glyph(outcome)} {amount:,} {outcome.value}" if words else f"{glyph(outcome)}{amount:,}"
             parts.append(Cell(text, outcome.value if amount else "muted"))
     return tuple(parts)
 

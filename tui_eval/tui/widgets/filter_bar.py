@@ -13,7 +13,7 @@ from textual.widgets import Static
 from tui_eval.tui.text import line
 
 if TYPE_CHECKING:
-    from tui_eval.tui.widgets.inputs import TextInput
+    from tui_eval.tui.widgets.inputs import FilterInput
 
 _PAUSE = 0.15  # seconds without a key before the filter is applied
 
@@ -28,7 +28,7 @@ class FilterBar(Horizontal):
     FilterBar { height: 1; display: none; background: $surface; padding: 0 1; }
     FilterBar.-open { display: block; }
     FilterBar > .filter-bar--sign { width: 2; color: $primary; text-style: bold; }
-    FilterBar > TextInput { width: 1fr; }
+    FilterBar > FilterInput { width: 1fr; }
     FilterBar > #told { width: auto; max-width: 60%; padding-left: 2; color: $muted; text-style: $muted-style; }
     FilterBar.-wrong > #told { color: $warning; }
     """
@@ -62,7 +62,7 @@ class FilterBar(Horizontal):
         self._said = ""
         self._told = ("", False)
         self._timer: Timer | None = None
-        self._input: TextInput | None = None
+        self._input: FilterInput | None = None
 
     @property
     def text(self) -> str:
@@ -119,9 +119,9 @@ class FilterBar(Horizontal):
         Hidden, the input must not be found when the toolkit looks for something to give the focus to.
         """
         if shown and self._input is None:
-            from tui_eval.tui.widgets.inputs import TextInput
+            from tui_eval.tui.widgets.inputs import FilterInput
 
-            self._input = TextInput(placeholder=self._hint)
+            self._input = FilterInput(placeholder=self._hint)
             sign = Static("/", classes="filter-bar--sign", markup=False)
             self.mount(sign, self._input, Static("", id="told", markup=False))
             self.call_after_refresh(self._show_told)

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, TextArea
 
 from tui_eval.display import UNSAFE
+from tui_eval.tui import keys
 
 
 def visible(text: str) -> str:
@@ -36,6 +37,13 @@ class TextInput(Input):
     def on_mount(self) -> None:
         self.cursor_blink = False
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """A key that types its sign here means nothing else; the toolkit does not know ``slash`` by name."""
+        sign = keys.shown(key)
+        return super().check_consume_key(
+            key, sign if character is None and sign.isascii() and len(sign) == 1 else character
+        )
+
     @property
     def _value(self) -> Text:
         text = super()._value
@@ -48,6 +56,13 @@ class TextInput(Input):
         if text:
             start, end = self.selection
             self.replace(text, min(start, end), max(start, end))
+
+
+class FilterInput(TextInput):
+    """What a filter is typed into."""
+
+    HINTS: ClassVar = ("submit", "app.back")
+    LABELS: ClassVar = {"submit": "keep it", "app.back": "clear it"}
 
 
 class AreaInput(TextArea, inherit_bindings=False):

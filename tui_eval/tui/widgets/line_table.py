@@ -81,6 +81,17 @@ class LineTable(ScrollView, can_focus=True):
         def control(self) -> LineTable:
             return self.table
 
+    class LastWanted(Message):
+        """The user goes to the last row."""
+
+        def __init__(self, table: LineTable) -> None:
+            super().__init__()
+            self.table = table
+
+        @property
+        def control(self) -> LineTable:
+            return self.table
+
     class MarksChanged(Message):
         """Rows were marked or unmarked."""
 
@@ -380,6 +391,11 @@ class LineTable(ScrollView, can_focus=True):
 
     def action_last(self) -> None:
         self.cursor = self.source.count() - 1
+
+    def action_bottom(self) -> None:
+        """The last row; the owner is told, who may know of more rows than are here."""
+        self.action_last()
+        self.post_message(self.LastWanted(self))
 
     def action_select(self) -> None:
         if self.cursor_key is not None:
