@@ -230,3 +230,11 @@ def test_without_a_terminal_progress_is_whole_lines(call: Call, agent: str, tmp_
     done = call("run", write_plan(tmp_path, request(agent, "pf")))
     assert "\r" not in done.err
     assert "\x1b" not in done.err + done.out
+
+
+def test_a_run_id_that_is_taken_is_a_wrong_option_and_no_broken_history(call: Call, agent: str, tmp_path: Path) -> None:
+    path = write_plan(tmp_path, request(agent, "p"))
+    assert call("run", path, "--run-id", "mine").status == 0
+    again = call("run", path, "--run-id", "mine")
+    assert again.status == 2
+    assert "there is a run mine in the history already: choose another run id" in again.err
