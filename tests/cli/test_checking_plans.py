@@ -69,6 +69,42 @@ def test_faults_of_the_plan_and_of_its_dataset_are_listed_together(call: Call, t
     assert not (tmp_path / "history.db").exists()
 
 
+def test_a_request_with_a_fault_does_not_hide_those_of_the_others(call: Call, tmp_path: Path) -> None:
+    path = plan(tmp_path)
+    document = yaml.safe_load(path.read_text())
+    sound = document["requests"][0]
+    document["requests"] = [
+        {**sound, "name": "one", "solution": {**sound["solution"], "methd": "GET"}},
+        {**sound, "name": "two", "solution": {"type": "command", "argv": ["no-such-program", "{{ questoin }}"]}},
+        {**sound, "name": "three", "evaluators": [{"id": "python", "function": "no_such_module:f"}]},
+    ]
+    path.write_text(yaml.safe_dump(document))
+    done = call("validate", path)
+    assert (done.status, done.out) == (2, "")
+    for told in (
+        "`methd`",
+        "did you mean `question`",
+        "no-such-program: no such program",
+        "no_such_module",
+        "4 faults",
+    ):
+        assert told in done.err, told
+
+
+def test_a_certificate_that_is_not_there_is_found_before_the_first_call(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("")
+    (tmp_path / "folder").mkdir()
+    tls = {"ca_file": "ca.pem", "client_cert": "folder", "client_key": "no/such.pem"}
+    judge = {"id": "judge", "base_url": "https://j/v1", "model": "m", "rubric": "r", "tls": {"ca_file": "nowhere.pem"}}
+    path = plan(tmp_path, solution={"type": "http", "url": "https://x/", "tls": tls}, evaluators=[judge])
+    done = call("validate", path)
+    assert done.status == 2
+    assert f"requests.agent.solution.tls.client_cert: {tmp_path / 'folder'}: is not a file" in done.err
+    assert f"requests.agent.solution.tls.client_key: {tmp_path / 'no/such.pem'}: no such file" in done.err
+    assert f"requests.agent.evaluators.0.tls.ca_file: {tmp_path / 'nowhere.pem'}: no such file" in done.err
+    assert "3 faults" in done.err
+
+
 def test_faults_for_machines_have_their_place(call: Call, tmp_path: Path) -> None:
     done = call("validate", plan(tmp_path, solution={"type": "http", "url": "http://x/", "methd": "GET"}), "--json")
     assert done.status == 2

@@ -223,7 +223,7 @@ def test_what_cannot_be_meant_is_refused_with_its_place(text: str, message: str)
         ('{"a" 1}', "`:`"),
         ("[1 2]", "`,` or `]`"),
         ("[1, 2", "`,` or `]`"),
-        ('{"a": "x', "Unterminated"),
+        ('{"a": "x', "never closed"),
         ('{"a": "x\ny"}', "control character"),
         ('"\\ud800"', "surrogate"),
         ('{"a": tru}', "tru"),

@@ -12,7 +12,7 @@ import pytest
 
 from tests.store.records import attempt, finished, new_tasks, planned, reading, request_record, run_record
 from tui_eval.domain import Outcome, Score
-from tui_eval.errors import HistoryError
+from tui_eval.errors import HistoryError, UsageError
 from tui_eval.store.opening import check_integrity
 from tui_eval.store.records import Activity, Counters, LogLine, RequestState, RunState
 from tui_eval.store.writer import HistoryWriter
@@ -194,7 +194,7 @@ async def test_a_case_given_twice_is_refused_and_nothing_of_its_batch_is_stored(
 async def test_a_run_id_that_is_taken_is_refused(path: Path) -> None:
     async with await HistoryWriter.open(path) as writer:
         await writer.create_run(run_record("mine"))
-        with pytest.raises(HistoryError, match="mine"):
+        with pytest.raises(UsageError, match="mine"):
             await writer.create_run(run_record("mine"))
 
 
@@ -263,7 +263,7 @@ async def test_after_the_end_nothing_waits_for_ever(path: Path) -> None:
     await planned(writer, 1)
     await writer.aclose()
     await writer.aclose()
-    with pytest.raises(HistoryError, match="stopped"):
+    with pytest.raises(UsageError, match="stopped"):
         await writer.flush()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,23 +79,32 @@ def _check_the_rest(
     folder: Path,
 ) -> None:
     """What else can be said of a plan with faults: everything when only values of the environment are missing, else
-    what is wrong with its datasets."""
+    what is wrong with its datasets, and on this machine with the requests that have no fault of their own."""
     from tui_eval.engine.preflight import check_plan
-    from tui_eval.spec.loading import load_plan
+    from tui_eval.spec.loading import load_plan, load_sound_requests
 
+    found: list[Fault] = []
+    loaded: LoadedPlan | None
     try:
         loaded = load_plan(source, overrides=overrides, environment=environment, folder=folder, check_environment=False)
     except SpecError:
-        for fault in _dataset_faults(source, folder, environment):
-            checked.add(fault)
-        return
-    try:
-        checked.preflight = report = check_plan(loaded, environment)
-    except SpecError:
-        return  # the missing value is a part of a dataset's path: told as a fault of the plan
+        loaded = None
+        found += _dataset_faults(source, folder, environment)
+        sound = load_sound_requests(source, overrides, environment, folder)
+        # What a platform's section asks of the plan is known only when all of the plan is.
+        if sound is not None and not sound.platforms:
+            with suppress(SpecError):
+                report = check_plan(sound, environment)
+                found += [*report.warnings, *report.faults]
+    if loaded is not None:
+        try:
+            checked.preflight = report = check_plan(loaded, environment)
+        except SpecError:
+            return  # the missing value is a part of a dataset's path: told as a fault of the plan
+        found += [*report.warnings, *report.faults]
     known = {(fault.message, fault.path) for fault in (*checked.faults, *checked.warnings)}
     missing = {fault.message for fault in checked.faults}  # a variable is told once, by the plan's own line
-    for fault in (*report.warnings, *report.faults):
+    for fault in dict.fromkeys(found):
         if (fault.message, fault.path) not in known and (fault.file or fault.message not in missing):
             checked.add(fault)
 

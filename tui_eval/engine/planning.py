@@ -151,7 +151,10 @@ def told(selection: Selection) -> list[str]:
     lines = []
     for keys, text in (
         (selection.changed, "changed since that run"),
-        (selection.changed_expected, "with another expected value or other evaluators since that run (answers are judged again)"),
+        (
+            selection.changed_expected,
+            "with another expected value or other evaluators since that run (answers are judged again)",
+        ),
         (selection.removed, "no longer in the dataset"),
         (selection.new, "new since that run (left out unless asked for)"),
     ):

@@ -75,6 +75,7 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
             entry.source, entry.survey = found
             _check_columns(request, entry.survey, report)
         _check_machine(loaded, request, entry, environment, report)
+        _check_certificates(loaded, request, report)
     for fault in section_faults(loaded, environment):
         report.add(fault)
     return report
@@ -173,6 +174,20 @@ def _check_machine(
             for message in check_function(options.function, options.path, loaded.folder):
                 report.add(place.fault(message))
     entry.hosts, entry.commands, entry.functions = tuple(hosts), tuple(commands), tuple(functions)
+
+
+def _check_certificates(loaded: LoadedPlan, request: LoadedRequest, report: Preflight) -> None:
+    """The files of ``tls``, of the solution and of the evaluators that call something."""
+    from tui_eval.solutions.certificate_checks import check_certificates
+    from tui_eval.spec.solution_options import Tls
+
+    parts: list[tuple[tuple[str | int, ...], object]] = [(("solution",), request.solution)]
+    parts += [(("evaluators", index), evaluator.options) for index, evaluator in enumerate(request.evaluators)]
+    for path, options in parts:
+        tls = getattr(options, "tls", None)
+        if isinstance(tls, Tls):
+            for option, message in check_certificates(tls, loaded.folder):
+                report.add(request.locate((*path, "tls", option)).fault(message))
 
 
 def host_of(url: str) -> str:

@@ -26,14 +26,28 @@ def expression_fault(text: str) -> str | None:
     except JMESPathError as error:
         at = getattr(error, "lex_position", None)
         where = f" at character {at + 1}" if isinstance(at, int) and at >= 0 else ""
-        reason = str(error).splitlines()[0].partition(": ")[2].rstrip(": ") or type(error).__name__
-        return f"not a JMESPath expression{where}: {reason}"
+        return f"not a JMESPath expression{where}: {_in_words(error)}"
     except (RecursionError, ValueError) as error:
         return f"not a JMESPath expression: {type(error).__name__}"
     try:
         return next(_call_faults(cast(dict[str, Any], parsed.parsed)), None)
     except RecursionError:
         return "not a JMESPath expression: too deeply nested"
+
+
+def _in_words(error: Exception) -> str:
+    """What is wrong, without the names that JMESPath's own parser has for its tokens."""
+    from jmespath.exceptions import IncompleteExpressionError, LexerError, ParseError
+
+    if isinstance(error, LexerError):
+        reason = str(error).splitlines()[0].partition(": ")[2].rstrip(": ")
+        advice = '; a key that is no plain word stands in double quotes: "a-b"' if reason.startswith("Unknown") else ""
+        return reason[:1].lower() + reason[1:] + advice
+    if isinstance(error, IncompleteExpressionError) or getattr(error, "token_type", "") == "EOF":
+        return "it ends before it is complete"
+    if isinstance(error, ParseError):
+        return f"`{error.token_value}` is not expected there"
+    return str(error).splitlines()[0].partition(": ")[2].rstrip(": ") or type(error).__name__
 
 
 def _call_faults(tree: dict[str, Any]) -> Iterator[str]:

@@ -121,7 +121,8 @@ class _Reader:
         try:
             text, self.at = _SCAN_STRING(self.text, start + 1, True)
         except json.JSONDecodeError as error:
-            self.stop(f"the text that starts here: {error.msg}", min(error.pos, len(self.text)))
+            message, hint = _string_fault(error.msg)
+            self.stop(message, min(error.pos, len(self.text)), hint)
             raise AssertionError from error
         if any("\ud800" <= character <= "\udfff" for character in text):
             self.stop("half a surrogate pair in a text: it cannot be stored as UTF-8", start)
@@ -163,3 +164,12 @@ class _Reader:
         if self.text.startswith("{{", self.at):
             return 'quote templates: "{{ … }}"'
         return ""
+
+
+def _string_fault(message: str) -> tuple[str, str]:
+    """What is wrong with a text, and what to do, for a message of Python's reader."""
+    if message.startswith("Unterminated"):
+        return "the text that starts here is never closed", "a quote is missing, or the file was cut off"
+    if message.startswith("Invalid control character"):
+        return "a line break or control character inside a text", "write it as an escape: \\n"
+    return "an escape that JSON does not have", "a backslash itself is written \\\\"

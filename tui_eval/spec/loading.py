@@ -98,13 +98,27 @@ def load_plan(
     opened = _open(source, folder)
     findings = Findings()
     findings.extend(opened.faults)
-    if opened.root is None:
-        raise SpecError(findings.faults(opened.file))
-    loader = _Loader(opened, findings, os.environ if environment is None else environment, check=check_environment)
-    loaded = loader.load(overrides)
-    if loaded is None:
+    loaded = None
+    if opened.root is not None:
+        loader = _Loader(opened, findings, os.environ if environment is None else environment, check=check_environment)
+        loaded = loader.load(overrides)
+    if loaded is None or findings.has_faults:
         raise SpecError(findings.faults(opened.file))
     return loaded
+
+
+def load_sound_requests(
+    source: Path | str | Mapping[str, Any], overrides: Sequence[str], environment: Mapping[str, str], folder: Path
+) -> LoadedPlan | None:
+    """What of a plan with faults can be checked further: it with the requests that have none (values missing from the
+    environment aside). None when there is no such request, or the plan itself cannot be read."""
+    try:
+        opened = _open(source, folder)
+    except SpecError:
+        return None
+    if opened.root is None:
+        return None
+    return _Loader(opened, Findings(), environment, check=False).load(overrides)
 
 
 def _open(source: Path | str | Mapping[str, Any] | BaseModel, folder: Path | None) -> _Source:
@@ -134,6 +148,8 @@ class _Loader:
         self.hidden: set[str] = set()
 
     def load(self, overrides: Sequence[str]) -> LoadedPlan | None:
+        """The plan with the requests that have no fault; the faults of the others are in the findings. None when there
+        is no such request, or what the plan says beside them has a fault."""
         root = self.source.root
         if root is None or not self._is_a_plan(root):
             return None
@@ -150,9 +166,8 @@ class _Loader:
             for position, node in enumerate(self._merged_requests(root, defaults, changes))
         ]
         self._check_names(root)
-        if head is None or self.findings.has_faults:
-            return None
-        return self._loaded(head, [pair for pair in read if pair is not None])
+        sound = [pair for pair in read if pair is not None]
+        return self._loaded(head, sound) if head is not None and sound else None
 
     def _loaded(self, head: PlanHead, pairs: list[tuple[LoadedRequest, Request]]) -> LoadedPlan:
         given = {name: getattr(head, name) for name in head.model_fields_set}

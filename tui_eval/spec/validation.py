@@ -150,7 +150,7 @@ def _message(detail: ErrorDetails, target: Node | None, secret: bool) -> str:
     text = detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
     text = _SUBJECT.sub("must ", text)
     text = _WORDS.get(detail["type"], text)
-    if detail["type"] == "value_error":
+    if detail["type"] in ("value_error", "string_too_short", "too_short"):
         return text
     shown = "" if target is None or secret else f", not {_kind(target.value, target.typed)}"
     return f"{text}{shown}"
@@ -163,6 +163,7 @@ _WORDS = {
     "list_type": "must be a list",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a smaller whole number",
     "int_from_float": "must be a whole number",
     "float_type": "must be a number",
     "float_parsing": "must be a number",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui_eval.domain import JsonValue
-from tui_eval.errors import HistoryError
+from tui_eval.errors import HistoryError, UsageError
 from tui_eval.store.encoding import clean, content_hash, integer, pack, to_json
 from tui_eval.store.migrations import transaction
 from tui_eval.store.records import NewTask, RequestRecord, RunRecord
@@ -36,7 +36,7 @@ class TakeOver:
 
 
 def insert_run(connection: sqlite3.Connection, run: RunRecord) -> int:
-    """Store the run; its key. Raises HistoryError when the run id is taken."""
+    """Store the run; its key. Raises UsageError when the run id is taken."""
     fields: dict[str, Any] = {
         "run_id": run.run_id,
         "name": clean(run.name),
@@ -65,7 +65,7 @@ def insert_run(connection: sqlite3.Connection, run: RunRecord) -> int:
     names, marks = ", ".join(fields), ", ".join("?" * len(fields))
     with transaction(connection):
         if connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone():
-            raise HistoryError(f"there is a run {run.run_id} in the history already: choose another run id")
+            raise UsageError(f"there is a run {run.run_id} in the history already: choose another run id")
         cursor = connection.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", tuple(fields.values()))
         return int(cursor.lastrowid or 0)
 
