@@ -47,7 +47,7 @@ class CompassDraft:
         """The file while it is as it stands, else the data."""
         return self.path if self.path is not None and not self.changed else dict(self.data)
 
-    def job(self, history: Path, run_id: str) -> Job:
+    def job(self, history: Path, run_id: str, overrides: tuple[str, ...] = ()) -> Job:
         """What the runner is told to do."""
         source = self.source()
         return Job(
@@ -56,6 +56,7 @@ class CompassDraft:
             run_id=run_id,
             plan=str(source) if isinstance(source, Path) else source,
             folder=str(self.folder),
+            overrides=overrides,
             tags=self.tags,
             note=self.note,
         )

@@ -5,13 +5,18 @@ For threads, but for what says ``async``. Nothing is executed but the Python tha
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault, SpecError, UsageError
+from tui_eval.spec.names import safe_name
 from tui_eval.tui.agentcompass_draft import CompassDraft, Owner, path_of, with_section
+from tui_eval.tui.background import away
+from tui_eval.tui.launch_saving import write_plan
 
 if TYPE_CHECKING:
     from tui_eval.platforms.agentcompass.catalog import Catalog
@@ -98,7 +103,17 @@ def _inside(faults: Iterable[Fault], above: str) -> list[Fault]:
 
 # -- which AgentCompass --
 
-_catalogs: dict[tuple[str, str], Catalog] = {}
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The components that an installed version named, and the file that keeps them for runners."""
+
+    catalog: Catalog
+    path: Path
+
+
+_asked: dict[tuple[str, str], _Asked] = {}
+"""By interpreter and version: what one session has asked for."""
 
 
 def installed(environment: Mapping[str, str]) -> Installed:
@@ -111,14 +126,24 @@ def installed(environment: Mapping[str, str]) -> Installed:
         return Installed(None, str(error))
 
 
+def _answer(found: Installed | None) -> _Asked | None:
+    interpreter = found.interpreter if found is not None else None
+    return None if interpreter is None else _asked.get((interpreter.path, interpreter.agentcompass))
+
+
 def known_catalog(found: Installed | None) -> Catalog:
     """The components to offer now: of the installed version as far as they have been asked for, else those of the
     version that this program knows."""
     from tui_eval.platforms.agentcompass.catalog import embedded_catalog
 
-    interpreter = found.interpreter if found is not None else None
-    asked = _catalogs.get((interpreter.path, interpreter.agentcompass)) if interpreter is not None else None
-    return asked or embedded_catalog()
+    answer = _answer(found)
+    return embedded_catalog() if answer is None else answer.catalog
+
+
+def overrides_for(found: Installed | None) -> tuple[str, ...]:
+    """What a runner is told so that it checks against the same components."""
+    answer = _answer(found)
+    return () if answer is None else (f"agentcompass.catalog={json.dumps(str(answer.path))}",)
 
 
 def must_ask(found: Installed) -> bool:
@@ -126,16 +151,27 @@ def must_ask(found: Installed) -> bool:
     know are embedded."""
     from tui_eval.platforms.agentcompass.catalog import KNOWN_VERSION
 
-    interpreter = found.interpreter
-    if interpreter is None or interpreter.agentcompass == KNOWN_VERSION:
-        return False
-    return (interpreter.path, interpreter.agentcompass) not in _catalogs
+    return found.version not in ("", KNOWN_VERSION) and _answer(found) is None
 
 
-async def ask_catalog(found: Installed, environment: Mapping[str, str]) -> None:
-    """Ask the installed version for its components. Raises UsageError; then those of the known version stay."""
+async def ask_catalog(found: Installed, environment: Mapping[str, str], history: Path) -> None:
+    """Ask the installed version for its components, and keep them beside the history for runners. Raises UsageError;
+    then those of the known version stay."""
+    from tui_eval.platforms.agentcompass.catalog import catalog_of
     from tui_eval.platforms.agentcompass.dry_run import installed_catalog
 
-    if found.interpreter is not None:
-        catalog = await installed_catalog(environment, found.interpreter.path)
-        _catalogs[found.interpreter.path, found.interpreter.agentcompass] = catalog
+    interpreter = found.interpreter
+    if interpreter is None:
+        return
+    data = {**await installed_catalog(environment, interpreter.path), "version": interpreter.agentcompass}
+    path = history.parent / "agentcompass" / f"catalog-{safe_name(interpreter.agentcompass)}.json"
+    await away(partial(_keep, path, json.dumps(data)))
+    _asked[interpreter.path, interpreter.agentcompass] = _Asked(catalog_of(data), path)
+
+
+def _keep(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_plan(path, text, replace=True)
+    except OSError as error:
+        raise UsageError(f"{path.parent}: the folder cannot be made: {error.strerror or error}") from error

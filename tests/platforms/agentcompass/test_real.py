@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.platforms.agentcompass.files import RECORDED
 from tests.platforms.agentcompass.test_runs import bridge_pid
 from tests.support.product import Product
+from tests.support.screen_text import screen_text
+from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.settings import Settings
+from tui_eval.tui.terminal import Terminal
 
-pytestmark = pytest.mark.agentcompass
+pytestmark = [pytest.mark.agentcompass, pytest.mark.timeout(900)]
 
 KEY = {"MOCK_API_KEY": "key-of-the-mock-model"}
 
@@ -122,3 +129,84 @@ def test_a_cancelled_run_ends_in_the_way_of_agentcompass(product: Product, model
     assert product.query("SELECT state FROM runs") == [("cancelled",)]
     info = json.loads((product.folder / "results" / "good" / "one" / "run_info.json").read_text())
     assert info["status"] == "cancelled"
+
+
+# -- by keyboard --
+
+
+async def see(pilot: Pilot[Any], text: str, seconds: float = 200.0) -> str:
+    """Wait until a text stands on the screen: AgentCompass alone takes half a minute to begin."""
+    end = time.monotonic() + seconds
+    while text not in (shown := screen_text(pilot.app)):
+        assert time.monotonic() < end, f"{text!r} did not come:\n{shown}"
+        await asyncio.sleep(0.1)
+        await pilot.pause()
+    return shown
+
+
+@pytest.fixture
+def app(product: Product, monkeypatch: pytest.MonkeyPatch) -> TuiEvalApp:
+    for name, value in {**product.environment(KEY), "XDG_CONFIG_HOME": str(product.folder / "none")}.items():
+        monkeypatch.setenv(name, value)
+    place = product.folder
+    terminal = Terminal(refresh_hz=4.0)
+    return TuiEvalApp(product.history, place, terminal=terminal, settings=Settings(), config=place / "config.yaml")
+
+
+async def start(pilot: Pilot[Any]) -> None:
+    await pilot.press("L")
+    await see(pilot, "two.yaml", 30)
+    await pilot.press("G", "enter")
+    await see(pilot, "ready to start", 30)
+    await pilot.press("r")
+    await see(pilot, "AgentCompass works through 2 requests", 30)
+    await pilot.press("y")
+
+
+async def test_by_keyboard_two_requests_are_launched_watched_and_their_failures_run_again(
+    product: Product, model: int, app: TuiEvalApp
+) -> None:
+    two_requests(product, model)
+    async with app.run_test(size=(140, 45), notifications=True) as pilot:
+        await pilot.press("L")
+        await see(pilot, "two.yaml", 30)
+        await pilot.press("G", "enter")
+        await see(pilot, "ready to start", 30)
+        await pilot.press("d")
+        shown = await see(pilot, "answered after")
+        assert "requests:" in shown
+        assert KEY["MOCK_API_KEY"] not in shown
+        await pilot.press("escape", "escape", "escape")
+        await start(pilot)
+        shown = await see(pilot, "partly failed")
+        assert "no official figure" in shown
+        assert product.query("SELECT name, state FROM requests ORDER BY position") == [
+            ("good", "completed"),
+            ("mixed", "failed"),
+        ]
+        before = len(asked(model))
+        await pilot.press("R")
+        await see(pilot, "Failed and errors", 30)
+        await pilot.press("enter")
+        await see(pilot, "This makes 3 calls.", 30)
+        await pilot.press("y")
+        await see(pilot, "reused")
+        await see(pilot, "partly failed")
+    texts = asked(model)[before:]
+    assert texts
+    assert all(word in " ".join(texts) for word in ("FAIL500", "FAIL400", "EMPTY"))
+    assert not any("hello" in text for text in texts)
+
+
+async def test_by_keyboard_a_run_is_cancelled_in_its_middle(product: Product, model: int, app: TuiEvalApp) -> None:
+    path = two_requests(product, model)
+    path.write_text(path.read_text().replace("version: good", "version: slow"))
+    async with app.run_test(size=(140, 45), notifications=True) as pilot:
+        await start(pilot)
+        await see(pilot, "run_harness")
+        await pilot.press("X")
+        await see(pilot, "Stop at once", 30)
+        await pilot.press("j", "enter")
+        await see(pilot, "- cancelled")
+    (info,) = product.folder.glob("results/good/*/run_info.json")
+    assert json.loads(info.read_text())["status"] == "cancelled"

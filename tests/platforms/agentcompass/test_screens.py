@@ -312,6 +312,27 @@ async def test_without_agentcompass_the_page_says_how_to_install_it(
         await see(pilot, "nowhere (from TUI_EVAL_AGENTCOMPASS_PYTHON)", PATIENCE)
 
 
+async def test_another_version_is_asked_for_its_components_and_its_runner_checks_against_them(
+    app: TuiEvalApp, compass: Compass, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_VERSION", "9.9.9")
+    path = compass.orchestration(good="ok")
+    path.write_text(path.read_text().replace("special_pattern_check", "brand_new"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await launch_page(pilot)
+        await see(pilot, "ready to start", PATIENCE)  # not before it has answered
+        await pilot.press("j", "j", "enter", "g", "j", "enter")
+        await form(pilot)
+        assert "colour" in screen_text(app)
+        await pilot.press("escape")
+        await page(pilot)
+        await pilot.press("r")
+        await see(pilot, "Start orchestration.yaml?")
+        await pilot.press("y")
+        await see(pilot, "✓ completed", PATIENCE)
+    assert compass.run("rerun", "last", "--all", environment={"STAND_IN_VERSION": "9.9.9"}).returncode == 0
+
+
 async def test_a_missing_key_is_typed_unseen_for_this_launch_only(app: TuiEvalApp, compass: Compass) -> None:
     path = compass.orchestration(good="ok")
     path.write_text(path.read_text().replace("typed-secret-key", "${MOCK_API_KEY}"))

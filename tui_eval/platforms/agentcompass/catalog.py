@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tui_eval.errors import UsageError
+
 KNOWN_VERSION = "1.0.1"
 """The version that the embedded catalogue and the rules of this package were measured on."""
 
@@ -55,6 +57,18 @@ class Catalog:
 def embedded_catalog() -> Catalog:
     """The catalogue of :data:`KNOWN_VERSION`."""
     return catalog_of(json.loads((Path(__file__).parent / "catalog.json").read_text(encoding="utf-8")))
+
+
+def read_catalog(path: Path) -> Catalog:
+    """The catalogue in a file that was written when an installed version was asked for it. Raises UsageError."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{path}: the components of the installed AgentCompass cannot be read ({error}); the page of an orchestration "
+            "asks for them again"
+        ) from error
+    return catalog_of(_map(data))
 
 
 def catalog_of(data: Mapping[str, Any]) -> Catalog:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import StartError, UsageError
-from tui_eval.platforms.agentcompass.catalog import Catalog, catalog_of
 from tui_eval.platforms.agentcompass.interpreter import Interpreter, find_interpreter
 from tui_eval.platforms.agentcompass.loading import LoadedOrchestration
 from tui_eval.platforms.agentcompass.preparing import write_prepared
@@ -36,13 +35,14 @@ async def dry_run_text(loaded: LoadedOrchestration, options: Options, environmen
     return str(loaded.secrets.redact(str(answer.get("text", ""))))
 
 
-async def installed_catalog(environment: Mapping[str, str], named: str | None = None) -> Catalog:
-    """The components of the AgentCompass that is installed. Takes some ten seconds. Raises UsageError."""
+async def installed_catalog(environment: Mapping[str, str], named: str | None = None) -> dict[str, Any]:
+    """The components of the AgentCompass that is installed, in the form that ``catalog_of`` takes. Takes some ten
+    seconds. Raises UsageError."""
     interpreter = await asyncio.to_thread(find_interpreter, environment, named)
     with tempfile.TemporaryDirectory(prefix="tui-eval-") as folder:
         answer = await _asked(interpreter, {"action": "catalog"}, Path(folder), environment, Path(folder))
     found = answer.get("catalog")
-    return catalog_of(found if isinstance(found, Mapping) else {})
+    return dict(found) if isinstance(found, Mapping) else {}
 
 
 async def _asked(

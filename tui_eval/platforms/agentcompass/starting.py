@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from tui_eval import __version__
 from tui_eval.analysis.selection import Action, Decision, OldTask, PlannedTask, Selection, select
 from tui_eval.domain import Outcome
 from tui_eval.errors import NothingToRun, UsageError
-from tui_eval.platforms.agentcompass.catalog import embedded_catalog
+from tui_eval.platforms.agentcompass.catalog import embedded_catalog, read_catalog
 from tui_eval.platforms.agentcompass.credentials import filled, hidden_places
 from tui_eval.platforms.agentcompass.loading import Checks, ComposedRequest, LoadedOrchestration, load_orchestration
 from tui_eval.platforms.agentcompass.paths import namespace, safe_component
@@ -38,16 +38,19 @@ BATCH = 500
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a launch is given beside the file. ``preload`` are Python files that register components of the user;
-    ``config`` are AgentCompass's configuration files (``--config``); ``python`` is its interpreter."""
+    ``config`` are AgentCompass's configuration files (``--config``); ``python`` is its interpreter; ``catalog`` is a file
+    with the components of another version than the one that is known (the screens ask for them)."""
 
     settings: Mapping[tuple[str | int, ...], Any] = field(default_factory=dict)
     preload: tuple[str, ...] = ()
     config: tuple[str, ...] = ()
     python: str | None = None
+    catalog: str | None = None
 
     def kept(self) -> dict[str, Any]:
         """What a later run that takes this one up needs to know."""
-        return {"platform": PLATFORM, "preload": list(self.preload), "config": list(self.config)}
+        kept = {"platform": PLATFORM, "preload": list(self.preload), "config": list(self.config)}
+        return {**kept, "catalog": self.catalog} if self.catalog else kept
 
 
 @dataclass(slots=True)
@@ -76,7 +79,8 @@ def options_of(overrides: Sequence[str]) -> Options:
             own[steps[1]] = _value(value)
         else:
             settings[steps] = _value(value)
-    return Options(settings, tuple(own.get("preload") or ()), tuple(own.get("config") or ()), own.get("python"))
+    preload, config = tuple(own.get("preload") or ()), tuple(own.get("config") or ())
+    return Options(settings, preload, config, own.get("python"), own.get("catalog"))
 
 
 def _value(text: str) -> Any:
@@ -88,7 +92,7 @@ def _value(text: str) -> Any:
 
 def checks_of(options: Options, *, paths: bool = True) -> Checks:
     return Checks(
-        embedded_catalog(),
+        read_catalog(Path(options.catalog)) if options.catalog else embedded_catalog(),
         preloaded=bool(options.preload),
         paths=paths,
         config_files=tuple(Path(path) for path in options.config),
@@ -104,12 +108,7 @@ def load_launch(job: Job, environment: Mapping[str, str]) -> tuple[LoadedOrchest
         raise UsageError("a launch needs an orchestration")
     options = options_of(job.overrides)
     if job.results_dir is not None:
-        options = Options(
-            {**options.settings, ("runtime", "results_dir"): job.results_dir},
-            options.preload,
-            options.config,
-            options.python,
-        )
+        options = replace(options, settings={**options.settings, ("runtime", "results_dir"): job.results_dir})
     source = Path(job.plan) if isinstance(job.plan, str) else job.plan
     folder = (
         Path(job.folder) if job.folder is not None else source.absolute().parent if isinstance(source, Path) else None
@@ -179,11 +178,11 @@ def load_stored(
     """The orchestration of an earlier run, as it was; credentials typed into its file are read from there again."""
     options = options_of(overrides)
     detail = run.origin_detail
-    options = Options(
-        options.settings,
-        options.preload or tuple(detail.get("preload") or ()),
-        options.config or tuple(detail.get("config") or ()),
-        options.python,
+    options = replace(
+        options,
+        preload=options.preload or tuple(detail.get("preload") or ()),
+        config=options.config or tuple(detail.get("config") or ()),
+        catalog=options.catalog or detail.get("catalog"),
     )
     data = run.plan
     if hidden_places(data):

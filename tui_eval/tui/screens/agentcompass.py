@@ -26,6 +26,7 @@ from tui_eval.tui.agentcompass_reading import (
     installed,
     known_catalog,
     must_ask,
+    overrides_for,
 )
 from tui_eval.tui.background import away
 from tui_eval.tui.projections import agentcompass as shown
@@ -51,7 +52,10 @@ class CompassScreen(BaseScreen):
     CompassScreen #parts { height: 1fr; min-height: 3; border-top: solid $edge; }
     CompassScreen #notes { height: auto; min-height: 4; max-height: 35%; border-top: solid $edge; }
     CompassScreen #whole { height: 3; padding: 0 2; border-top: solid $edge; color: $muted; text-style: $muted-style; }
-    CompassScreen.-short #whole, CompassScreen.-tall #whole { display: none; }
+    CompassScreen.-short #whole, CompassScreen.-tall #whole, CompassScreen.-short #totals { display: none; }
+    CompassScreen.-short #owners { max-height: 4; }
+    CompassScreen.-short #notes { min-height: 3; max-height: 3; }
+    CompassScreen.-short #owners:focus, CompassScreen.-short #notes:focus { max-height: 50%; }
     """
     BINDINGS: ClassVar = keys.bindings("agentcompass")
     PANELS = ("#owners", "#parts", "#notes")
@@ -137,7 +141,7 @@ class CompassScreen(BaseScreen):
             return
         self.show_place(f"asking AgentCompass {found.version} for its components…")
         try:
-            await ask_catalog(found, environment)
+            await ask_catalog(found, environment, self.tui.history.path)
         except TuiEvalError as error:
             self.notify(str(error), title="The components of a known version are offered", severity="warning")
         self._changed()
@@ -375,7 +379,7 @@ class CompassScreen(BaseScreen):
 
         self._starting = True
         self.show_place("starting…")
-        job = self.draft.job(self.tui.history.path, new_run_id())
+        job = self.draft.job(self.tui.history.path, new_run_id(), overrides_for(self._installed))
         run_id = await start(self.tui, job, self._typed)
         self._starting = False
         if run_id is None:

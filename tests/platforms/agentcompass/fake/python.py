@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 if "-c" in sys.argv:
-    print("3.12.1\n1.0.1")
+    print(f"3.12.1\n{os.environ.get('STAND_IN_VERSION', '1.0.1')}")
 else:
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)
     os.execv(sys.executable, [sys.executable, *sys.argv[1:]])

@@ -1,0 +1,2 @@
+def environment_provider_fields(name):
+    return {}
