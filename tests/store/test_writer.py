@@ -263,7 +263,7 @@ async def test_after_the_end_nothing_waits_for_ever(path: Path) -> None:
     await planned(writer, 1)
     await writer.aclose()
     await writer.aclose()
-    with pytest.raises(UsageError, match="stopped"):
+    with pytest.raises(HistoryError, match="stopped"):
         await writer.flush()
 
 
