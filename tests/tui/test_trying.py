@@ -8,54 +8,14 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import yaml
-from textual.pilot import Pilot
 
 from tests.support.player import play
 from tests.support.screen_text import see
+from tests.tui.saved_solutions import http, open_solutions, reply, workspace, write
 from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.projections import trying
 
 MakeApp = Callable[..., TuiEvalApp]
-
-
-def reply(body: str, kind: str = "application/json") -> list[dict[str, object]]:
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nx-served-by: agent-7\r\ncontent-length: {len(body.encode())}"
-    return [{"text": f"{head}\r\n\r\n{body}"}]
-
-
-def write(path: Path, data: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(data))
-    return path
-
-
-def http(url: str, **more: object) -> dict[str, object]:
-    return {"type": "http", "url": url, "body": {"q": "{{ question }}"}, "output_extractor": "output", **more}
-
-
-def workspace(folder: Path, url: str = "http://127.0.0.1:9/ask") -> None:
-    """A saved solution, one that stands in a plan, and one that a plan uses."""
-    write(folder / "solutions" / "prod.yaml", http(url))
-    cases = {"cases": [{"id": "one", "question": "first?"}, {"id": "two", "question": "second?"}]}
-    requests = [
-        {"name": "inline", "dataset": cases, "solution": {"type": "command", "argv": ["cat"], "stdin": "json"}},
-        {"name": "used", "dataset": cases, "solution": {"use": "solutions/prod.yaml"}},
-        {"name": "changed", "dataset": cases, "solution": {"use": "solutions/prod.yaml", "method": "PUT"}},
-    ]
-    write(folder / "plan.yaml", {"version": 1, "name": "p", "requests": requests})
-
-
-def cut_lines(folder: Path, name: str, text: str) -> None:
-    (folder / name).write_text(text)
-
-
-async def open_solutions(pilot: Pilot[Any]) -> None:
-    await pilot.pause()
-    await pilot.press("O")
-    await see(pilot, "saved")
 
 
 def test_a_report_that_lacks_everything_can_be_shown() -> None:
@@ -175,13 +135,39 @@ async def test_a_call_that_hangs_can_be_cancelled(make_app: MakeApp, tmp_path: P
         assert not os.path.exists(f"/proc/{child}")
 
 
+async def test_a_variable_that_is_not_set_is_typed_on_the_page_and_kept_nowhere(
+    make_app: MakeApp, tmp_path: Path
+) -> None:
+    async with play({"paths": {"/ask": reply('{"output": "the answer"}')}}) as agent:
+        workspace(tmp_path)
+        write(tmp_path / "solutions" / "prod.yaml", http("${NOT_SET_ANYWHERE}/ask"))
+        async with make_app().run_test(size=(80, 24), notifications=True) as pilot:
+            await open_solutions(pilot)
+            await pilot.press("t")
+            shown = await see(pilot, "NOT_SET_ANYWHERE` is not set")
+            assert "s asks for it" in shown
+            await pilot.press("s")
+            await see(pilot, "Value of NOT_SET_ANYWHERE, for this page only")
+            await pilot.press("escape")
+            await see(pilot, "Not started: NOT_SET_ANYWHERE is not set")
+            await pilot.press("s")
+            await see(pilot, "Value of NOT_SET_ANYWHERE")
+            await pilot.press(*agent.base_url, "enter")
+            await see(pilot, "Call the agent, once?")
+            await pilot.press("y")
+            await see(pilot, "the answer")
+            assert len(agent.requests) == 1
+    assert "NOT_SET_ANYWHERE" not in os.environ
+    assert agent.base_url not in (tmp_path / "solutions" / "prod.yaml").read_text()
+
+
 async def test_what_is_wrong_is_said_instead_of_sent(make_app: MakeApp, tmp_path: Path) -> None:
     workspace(tmp_path)
-    write(tmp_path / "solutions" / "prod.yaml", http("http://a/${NOT_SET_ANYWHERE}"))
+    write(tmp_path / "solutions" / "prod.yaml", http("http://a/{{ nothing_like_it }}"))
     async with make_app().run_test(size=(80, 24), notifications=True) as pilot:
         await open_solutions(pilot)
         await pilot.press("t")
-        await see(pilot, "NOT_SET_ANYWHERE` is not set")
+        await see(pilot, "cannot be sent")
         await pilot.press("s")
         await see(pilot, "This cannot be sent")
         await pilot.press("i", "ctrl+k", *"[1", "escape")

@@ -13,6 +13,7 @@ import click
 
 from tui_eval.cli.history import duration, local_time, opened, place_of, took
 from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.run_fields import run_fields
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, painted, tell
 from tui_eval.display import readable_size
 from tui_eval.errors import UsageError
@@ -133,23 +134,10 @@ def _search(stored: History, text: str) -> RunSearch:
 
 
 def overview_json(overview: RunOverview) -> dict[str, Any]:
-    """A run and its counts as JSON data. ``state`` is the state as of now: a run without its runner is interrupted."""
-    from tui_eval.store.liveness import state_now
-
-    run, counters = overview.run, overview.counters
+    """A run and its counts as JSON data."""
+    counters = overview.counters
     return {
-        "run_id": run.run_id,
-        "name": run.name,
-        "state": state_now(run).value,
-        "origin": run.origin,
-        "parent_run_id": run.parent_run_id,
-        "plan_path": run.plan_path,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "tags": run.tags,
-        "note": run.note,
-        "error": run.error,
+        **run_fields(overview.run),
         "counts": {**asdict(counters), "queued": counters.queued, "finished": counters.finished},
         "pass_rate": counters.pass_rate,
     }

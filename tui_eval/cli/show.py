@@ -11,6 +11,7 @@ import click
 
 from tui_eval.cli.history import duration, opened
 from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.run_fields import run_fields
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, outcome_word
 from tui_eval.domain import Outcome
 from tui_eval.errors import UsageError
@@ -115,7 +116,6 @@ def run_json(stored: History, run: RunRecord, only: str | None = None) -> dict[s
     """A run's summary as JSON data: counts, rates with intervals, evaluators and failures, by request."""
     from tui_eval.analysis.failures import group_failures
     from tui_eval.cli.summary import FAILURES, summarise_run
-    from tui_eval.store.liveness import state_now
 
     requests = []
     for one in summarise_run(stored, run):
@@ -146,18 +146,7 @@ def run_json(stored: History, run: RunRecord, only: str | None = None) -> dict[s
             }
         )
     return {
-        "run_id": run.run_id,
-        "name": run.name,
-        "state": state_now(run).value,
-        "origin": run.origin,
-        "parent_run_id": run.parent_run_id,
-        "plan_path": run.plan_path,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "tags": run.tags,
-        "note": run.note,
-        "error": run.error,
+        **run_fields(run),
         "warnings": run.warnings,
         "pinned": run.pinned,
         "size": stored.size_of(run),

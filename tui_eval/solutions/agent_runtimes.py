@@ -22,9 +22,9 @@ from tui_eval.solutions.base import PREPARING, CallContext, SolutionSetup
 from tui_eval.solutions.body_text import decoded_text, media_type
 from tui_eval.solutions.connecting import transport_for
 from tui_eval.solutions.events import EventSink
-from tui_eval.solutions.exchange import Collected, Reply, Sink, bad_answer, begin, exchange, refused
+from tui_eval.solutions.exchange import Collected, Reply, Sink, bad_answer
 from tui_eval.solutions.outgoing import NEW_EACH_TIME, Outgoing, host_of, outgoing, to_httpx
-from tui_eval.solutions.redirects import next_request
+from tui_eval.solutions.sending import reply_to
 from tui_eval.solutions.strict_json import InvalidJson, parse_json
 from tui_eval.solutions.ui_messages import MessageTaker, answer_of_messages
 from tui_eval.solutions.wording import snippet, status_message
@@ -67,20 +67,8 @@ class AgentRuntimes:
         message = to_httpx(self._outgoing(request.sent, address, context))
         if self._transport is None:
             self._transport = transport_for(self._options, self._setup)
-        reply = begin(message, context.trace)
-        await exchange(
-            self._transport,
-            message,
-            reply,
-            context,
-            max_bytes=self._options.max_response_bytes,
-            sink_for=lambda reply: self._sink(reply, context),
-        )
-        status = reply.status or 0
-        if 300 <= status < 400:
-            next_request(message, reply, follow=False)
-        if status >= 400:
-            raise refused(reply)
+        most = self._options.max_response_bytes
+        reply = await reply_to(message, self._transport, context, max_bytes=most, sink_for=self._sink)
         if not isinstance(reply.sink, EventSink):
             raise _no_stream(reply)
         taker = reply.sink.taker

@@ -23,9 +23,9 @@ from tui_eval.solutions.chat_message import DeltaTaker, answer_of_choice, answer
 from tui_eval.solutions.connecting import transport_for
 from tui_eval.solutions.documents import json_document
 from tui_eval.solutions.events import EventSink
-from tui_eval.solutions.exchange import Collected, Reply, Sink, bad_answer, begin, exchange, refused
+from tui_eval.solutions.exchange import Collected, Reply, Sink, bad_answer
 from tui_eval.solutions.outgoing import Outgoing, host_of, outgoing, to_httpx
-from tui_eval.solutions.redirects import next_request
+from tui_eval.solutions.sending import reply_to
 from tui_eval.spec.evaluator_options import JudgeOptions
 from tui_eval.spec.rendered import Rendered
 from tui_eval.spec.solution_options import ChatOptions
@@ -87,24 +87,12 @@ class ChatSolution:
         message = to_httpx(self._outgoing(request.sent, context))
         if self._transport is None:
             self._transport = transport_for(self._options, self._setup)
-        reply = begin(message, context.trace)
-        await exchange(
-            self._transport,
-            message,
-            reply,
-            context,
-            max_bytes=self._options.max_response_bytes,
-            sink_for=lambda reply: self._sink(reply, context),
-        )
-        status = reply.status or 0
-        if 300 <= status < 400:
-            next_request(message, reply, follow=False)
-        if status >= 400:
-            raise refused(reply)
+        most = self._options.max_response_bytes
+        reply = await reply_to(message, self._transport, context, max_bytes=most, sink_for=self._sink)
         if isinstance(reply.sink, EventSink):
             return answer_of_stream(reply, reply.sink)
         if not reply.size:
-            raise bad_answer(reply, f"empty body (HTTP {status})")
+            raise bad_answer(reply, f"empty body (HTTP {reply.status})")
         return answer_of_choice(reply, json_document(reply))
 
     def host(self, request: Rendered) -> str | None:
