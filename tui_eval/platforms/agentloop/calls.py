@@ -16,9 +16,8 @@ import httpx
 
 from tui_eval import __version__
 from tui_eval.errors import PlatformError, Resend
-from tui_eval.net.failures import failure_of
 from tui_eval.net.retry_after import wait_asked_for
-from tui_eval.net.transport import DeadlineExceeded, Transport
+from tui_eval.net.transport import Transport
 from tui_eval.platforms.agentloop.credentials import Credentials
 from tui_eval.platforms.agentloop.endpoints import Address, Endpoints
 from tui_eval.platforms.agentloop.signing import (
@@ -28,16 +27,14 @@ from tui_eval.platforms.agentloop.signing import (
     sls_authorization,
     sls_time,
 )
+from tui_eval.platforms.calls import exchange, resend_after, words
 
 API_VERSION = "2026-05-20"
 """``x-acs-version``: the API is young; another version may name fields differently."""
-CONNECT_SECONDS = 5.0
 CALL_SECONDS = 20.0
 TRIES = 4
 LONGEST_PAUSE = 10.0
 """Seconds between two tries at most; a platform that asks for more is asked again later by whoever called."""
-LARGEST_BODY = 64 * 1024 * 1024
-_SHOWN = 300
 _CLOCK = ("InvalidTimeStamp", "RequestTimeTooSkewed", "RequestTimeExpired", "InvalidDate")
 _RIGHTS = ("Forbidden", "NoPermission", "Unauthorized", "AccessDenied")
 
@@ -211,50 +208,10 @@ class Caller:
                 await self._pause(max(backoff, error.retry_after or 0.0))
 
     async def _once(self, transport: Transport, operation: str, request: httpx.Request, seconds: float) -> Reply:
-        place = f"{request.url.host}:{request.url.port or (443 if request.url.scheme == 'https' else 80)}"
-        deadline = asyncio.get_running_loop().time() + seconds
-        try:
-            response = await transport.send(request, connect=CONNECT_SECONDS, deadline=deadline)
-            try:
-                async with asyncio.timeout_at(deadline):
-                    body = await _read(response, operation)
-            finally:
-                await response.aclose()
-        except DeadlineExceeded as error:
-            resend = Resend.MAYBE_RECEIVED if error.connected else Resend.UNSENT
-            raise PlatformError(f"{operation}: {place} gave no answer within {seconds:g} s", resend=resend) from error
-        except TimeoutError as error:
-            message = f"{operation}: the answer of {place} did not end within {seconds:g} s"
-            raise PlatformError(message, resend=Resend.MAYBE_RECEIVED) from error
-        except httpx.ConnectTimeout as error:
-            message = f"{operation}: no connection to {place} within {CONNECT_SECONDS:g} s"
-            raise PlatformError(message, resend=Resend.UNSENT) from error
-        except httpx.TransportError as error:
-            failure = failure_of(error, place)
-            message = f"{operation}: {failure.message.replace('is the agent running?', 'is the address right?')}"
-            if failure.permanent:
-                raise PlatformError(message) from error
-            raise PlatformError(message, resend=Resend.UNSENT if failure.unsent else Resend.MAYBE_RECEIVED) from error
-        except httpx.DecodingError as error:
-            message = f"{operation}: the answer of {place} cannot be decoded"
-            raise PlatformError(message, resend=Resend.MAYBE_RECEIVED) from error
-        except (OSError, ValueError) as error:
-            raise PlatformError(f"{operation}: no way to {place}: {type(error).__name__}") from error
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        if response.status_code >= 300:
-            raise refusal(operation, response.status_code, headers, body)
-        return Reply(headers, body)
-
-
-async def _read(response: httpx.Response, operation: str) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in response.aiter_bytes():
-        size += len(piece)
-        if size > LARGEST_BODY:
-            raise PlatformError(f"{operation}: the answer is larger than {LARGEST_BODY // 1024 // 1024} MiB")
-        pieces.append(piece)
-    return b"".join(pieces)
+        answer = await exchange(transport, operation, request, seconds)
+        if answer.status >= 300:
+            raise refusal(operation, answer.status, answer.headers, answer.body)
+        return Reply(answer.headers, answer.body)
 
 
 def refusal(operation: str, status: int, headers: Mapping[str, str], body: bytes) -> PlatformError:
@@ -290,16 +247,13 @@ def _word(said: Mapping[str, Any], *names: str) -> str:
     for name in names:
         value = said.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
-            text = " ".join(str(value).split())
-            return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+            return words(str(value))
     return ""
 
 
 def _resend(status: int, code: str) -> Resend:
     throttled = "throttl" in code.lower() or "quotaexceed" in code.lower()
-    if throttled or status in (408, 429, 503):
-        return Resend.REJECTED
-    return Resend.MAYBE_RECEIVED if status >= 500 else Resend.NEVER
+    return Resend.REJECTED if throttled else resend_after(status)
 
 
 def _hint(status: int, code: str) -> str:

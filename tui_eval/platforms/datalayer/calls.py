@@ -1,8 +1,7 @@
-"""JSON calls of an agent-runtimes server and of the platform: our own transport, limits that are total, errors in words."""
+"""JSON calls of an agent-runtimes server and of the platform."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -12,16 +11,13 @@ import httpx
 
 from tui_eval import __version__
 from tui_eval.domain import JsonValue
-from tui_eval.errors import PlatformError, Resend
-from tui_eval.net.failures import failure_of
+from tui_eval.errors import PlatformError
 from tui_eval.net.retry_after import wait_asked_for
-from tui_eval.net.transport import DeadlineExceeded, Transport
+from tui_eval.net.transport import Transport
+from tui_eval.platforms.calls import LONGEST_WORDS, Exchanged, exchange, resend_after, words
 
-CONNECT_SECONDS = 5.0
 CALL_SECONDS = 60.0
 """Limit of one call, as the reference has it (its requests end after 60 s); ours is a total one."""
-LARGEST_BODY = 64 * 1024 * 1024
-_SHOWN = 300
 
 
 class Api:
@@ -66,53 +62,13 @@ class Api:
             request = httpx.Request(method, url, headers=headers, content=content)
         except (httpx.InvalidURL, ValueError, UnicodeError) as error:
             raise PlatformError(f"{what}: the address or a header cannot be used ({type(error).__name__})") from error
-        status, answer_headers, received = await self._sent(what, request, seconds)
-        document = _document(received)
-        if status >= 300:
-            raise _refusal(what, status, answer_headers, document, received)
-        if received.strip() and document is None and received.strip() != b"null":
-            raise PlatformError(f"{what}: the answer is not JSON (is the address right?)", status=status)
+        answer = await exchange(self._transport, what, request, seconds)
+        document, received = _document(answer.body), answer.body.strip()
+        if answer.status >= 300:
+            raise _refusal(what, answer, document)
+        if received and document is None and received != b"null":
+            raise PlatformError(f"{what}: the answer is not JSON (is the address right?)", status=answer.status)
         return document
-
-    async def _sent(self, what: str, request: httpx.Request, seconds: float) -> tuple[int, Mapping[str, str], bytes]:
-        url = request.url
-        place = f"{url.host}:{url.port or (443 if url.scheme == 'https' else 80)}"
-        deadline = asyncio.get_running_loop().time() + seconds
-        try:
-            response = await self._transport.send(request, connect=CONNECT_SECONDS, deadline=deadline)
-            try:
-                async with asyncio.timeout_at(deadline):
-                    received = await _read(response, what)
-            finally:
-                await response.aclose()
-        except DeadlineExceeded as error:
-            resend = Resend.MAYBE_RECEIVED if error.connected else Resend.UNSENT
-            raise PlatformError(f"{what}: {place} gave no answer within {seconds:g} s", resend=resend) from error
-        except TimeoutError as error:
-            message = f"{what}: the answer of {place} did not end within {seconds:g} s"
-            raise PlatformError(message, resend=Resend.MAYBE_RECEIVED) from error
-        except httpx.ConnectTimeout as error:
-            message = f"{what}: no connection to {place} within {CONNECT_SECONDS:g} s"
-            raise PlatformError(message, resend=Resend.UNSENT) from error
-        except httpx.TransportError as error:
-            failure = failure_of(error, place)
-            message = f"{what}: {failure.message.replace('is the agent running?', 'is the address right?')}"
-            resend = Resend.UNSENT if failure.unsent else Resend.MAYBE_RECEIVED
-            raise PlatformError(message, resend=Resend.NEVER if failure.permanent else resend) from error
-        except (httpx.DecodingError, OSError, ValueError) as error:
-            raise PlatformError(f"{what}: no usable answer of {place}: {type(error).__name__}") from error
-        return response.status_code, {name.lower(): value for name, value in response.headers.items()}, received
-
-
-async def _read(response: httpx.Response, what: str) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in response.aiter_bytes():
-        size += len(piece)
-        if size > LARGEST_BODY:
-            raise PlatformError(f"{what}: the answer is larger than {LARGEST_BODY // 1024 // 1024} MiB")
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 def _document(body: bytes) -> JsonValue:
@@ -122,20 +78,17 @@ def _document(body: bytes) -> JsonValue:
         return None
 
 
-def _refusal(what: str, status: int, headers: Mapping[str, str], document: JsonValue, body: bytes) -> PlatformError:
+def _refusal(what: str, answer: Exchanged, document: JsonValue) -> PlatformError:
     """The error of a status of 300 or above, with what the server says about it."""
     said: Any = None
     if isinstance(document, dict):
         said = next((document[name] for name in ("detail", "message", "error") if document.get(name)), None)
     text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False) if said is not None else ""
-    text = " ".join((text or body[: _SHOWN * 4].decode("utf-8", "replace")).split())
-    shown = f": {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}" if text else ""
-    hint = "; check the API key" if status in (401, 403) else ""
-    resend = Resend.NEVER
-    if status in (408, 429, 503):
-        resend = Resend.REJECTED
-    elif status >= 500:
-        resend = Resend.MAYBE_RECEIVED
+    shown = words(text or answer.body[: LONGEST_WORDS * 4].decode("utf-8", "replace"))
+    hint = "; check the API key" if answer.status in (401, 403) else ""
     return PlatformError(
-        f"{what}: HTTP {status}{shown}{hint}", resend=resend, status=status, retry_after=wait_asked_for(headers)
+        f"{what}: HTTP {answer.status}{f': {shown}' if shown else ''}{hint}",
+        resend=resend_after(answer.status),
+        status=answer.status,
+        retry_after=wait_asked_for(answer.headers),
     )
