@@ -7,6 +7,8 @@ Statuses are those of AgentCompass's OrchestrationResult (its contract, section 
 from __future__ import annotations
 
 import asyncio
+import inspect
+import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -24,6 +26,7 @@ from tui_eval.store.place import history_path
 from tui_eval.store.records import Counters, RequestRecord, RequestState, RunRecord, RunState
 
 Result = TypeVar("Result")
+_LOG = logging.getLogger("tui_eval.api")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +105,14 @@ async def async_launch(
     """Run a plan: a path, a mapping, or a :class:`~tui_eval.spec.model.Plan`.
 
     ``folder`` is where relative paths start (default: the plan file's folder, else the current one). The callbacks
-    are called from the event loop and should return at once; what they raise is logged with the run and nothing more.
-    Raises SpecError, DatasetError, NothingToRun or HistoryError when the run cannot begin. Cancelling the call stops
-    the run; ``tui-eval resume`` finishes it.
+    are plain functions, called from the event loop, and should return at once; what they raise is logged with the run
+    (at its very end: by the logger ``tui_eval.api``) and nothing more. Raises SpecError, DatasetError, NothingToRun or
+    HistoryError when the run cannot begin, UsageError for a callback that would have to be awaited. Cancelling the call
+    stops the run; ``tui-eval resume`` finishes it.
     """
+    for name, callback in (("on_progress", on_progress), ("on_request_finished", on_request_finished)):
+        if inspect.iscoroutinefunction(callback):
+            raise UsageError(f"{name}: expected a plain function, not an async one: nobody would await it")
     place = history_path(Path(history) if history is not None else None, os.environ)
     if isinstance(plan, Plan):
         plan = plan.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -145,6 +152,11 @@ async def async_run_evaluation(
 ) -> RequestOutcome:
     """Run one request: a dataset (a path, a list of cases, or a dataset section), a solution and evaluators, written
     as in a plan file. The other options are those of :func:`async_launch`."""
+    _check_is_mapping("solution", solution)
+    if isinstance(evaluators, Mapping) or not isinstance(evaluators, Sequence):
+        raise UsageError(f"evaluators: expected a list of mappings, not {type(evaluators).__name__}")
+    for evaluator in evaluators:
+        _check_is_mapping("evaluators", evaluator)
     plan: dict[str, Any] = {
         "version": 1,
         "name": name,
@@ -171,6 +183,11 @@ def run_evaluation(
 ) -> RequestOutcome:
     """:func:`async_run_evaluation`, blocking. Must not be called from a running event loop."""
     return _blocking("run_evaluation", async_run_evaluation(dataset, solution, evaluators, **options))
+
+
+def _check_is_mapping(name: str, value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name}: expected a mapping as in a plan file, not {type(value).__name__}")
 
 
 def _dataset_section(
@@ -223,7 +240,10 @@ class _Callbacks(Listener):
             self._on_request_finished(_request_outcome(request))
 
     def run_ended(self, ended: Ended) -> None:
-        self._tell("run_finished", status=_status(ended.run.state))
+        try:
+            self._tell("run_finished", status=_status(ended.run.state))
+        except Exception:  # as everywhere: a callback's fault must not cost its caller the result
+            _LOG.exception("on_progress broke at the end of run %s", self._run_id)
 
     def _tell(
         self,

@@ -56,6 +56,31 @@ def test_callbacks_hear_every_task_and_every_request(tmp_path: Path) -> None:
     assert finished[0].counters.finished == 2
 
 
+def test_a_callback_that_breaks_costs_nobody_the_result(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(_: object) -> None:
+        raise ZeroDivisionError("of the callback")
+
+    result = tui_eval.launch(plan(), history=tmp_path / "h.db", on_progress=broken, on_request_finished=broken)
+    assert result.status == "completed"
+    assert "on_progress broke at the end of run" in caplog.text
+    with History(tmp_path / "h.db") as history:
+        told = [line.message for line in history.log(history.run(result.run_id))]
+    assert any("a listener broke: ZeroDivisionError: of the callback" in line for line in told)
+
+
+def test_what_cannot_be_used_is_named_before_anything_is_kept(tmp_path: Path) -> None:
+    async def awaited(_: object) -> None:
+        pass
+
+    with pytest.raises(UsageError, match="on_progress: expected a plain function"):
+        tui_eval.launch(plan(), history=tmp_path / "h.db", on_progress=awaited)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="solution: expected a mapping as in a plan file, not function"):
+        tui_eval.run_evaluation([{"id": "a"}], solution=lambda case: case, history=tmp_path / "h.db")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="evaluators: expected a list of mappings, not NoneType"):
+        tui_eval.run_evaluation([{"id": "a"}], {"type": "command"}, None, history=tmp_path / "h.db")  # type: ignore[arg-type]
+    assert not (tmp_path / "h.db").exists()
+
+
 async def test_the_blocking_form_says_what_to_do_inside_a_loop(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="await async_launch"):
         tui_eval.launch(plan(), history=tmp_path / "h.db")

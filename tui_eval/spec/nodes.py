@@ -100,6 +100,11 @@ class Node:
             yield path, self, place
 
 
+def items_of(node: Node | None) -> list[Node]:
+    """The items of a list, none of anything else."""
+    return node.value if node is not None and node.is_list else []
+
+
 def dotted(path: Sequence[Key]) -> str:
     """A path as people write it: ``requests.0.solution.url``."""
     return ".".join(str(step) for step in path)
@@ -132,7 +137,7 @@ def _node_of(value: Any, place: Place, depth: int) -> Node:
         return Node(str(value), place)
     if isinstance(value, float) and value - value == 0:
         return Node(value, place)
-    what = "not a finite number" if isinstance(value, float) else f"a {type(value).__name__}, not JSON data"
+    what = "not a finite number" if isinstance(value, float) else f"of type {type(value).__name__}, not JSON data"
     raise ValueError(f"{dotted(place.path) or 'the plan'} is {what}")
 
 
