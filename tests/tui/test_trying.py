@@ -163,7 +163,7 @@ async def test_a_variable_that_is_not_set_is_typed_on_the_page_and_kept_nowhere(
 
 async def test_what_is_wrong_is_said_instead_of_sent(make_app: MakeApp, tmp_path: Path) -> None:
     workspace(tmp_path)
-    write(tmp_path / "solutions" / "prod.yaml", http("http://a/{{ nothing_like_it }}"))
+    write(tmp_path / "solutions" / "prod.yaml", http("http://a/{{ question.part.of_it }}"))
     async with make_app().run_test(size=(80, 24), notifications=True) as pilot:
         await open_solutions(pilot)
         await pilot.press("t")

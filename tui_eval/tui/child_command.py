@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,13 +46,13 @@ async def started(*command: str, **options: Any) -> asyncio.subprocess.Process:
         raise
 
 
-async def ask(*arguments: str, text: str = "") -> dict[str, Any]:
+async def ask(*arguments: str, text: str = "", variables: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The JSON object that ``tui-eval ARGUMENTS`` (one with ``--json``) prints, whatever its exit status.
 
-    ``text`` is its standard input. The process is ended when the waiting is cancelled, and what it started with it;
+    ``text`` is its standard input, ``variables`` are set in its environment besides ours. The process is ended when the waiting is cancelled, and what it started with it;
     nobody waits for that. Raises UsageError when it prints no such object.
     """
-    child = _Child(arguments, text)
+    child = _Child(arguments, text, variables or {})
     try:
         output, told, status = await away(child.run)
     except asyncio.CancelledError:
@@ -73,8 +73,9 @@ async def ask(*arguments: str, text: str = "") -> dict[str, Any]:
 class _Child:
     """One process. :meth:`run` in a thread, :meth:`stop` from anywhere, also before it has begun."""
 
-    def __init__(self, arguments: Sequence[str], text: str) -> None:
+    def __init__(self, arguments: Sequence[str], text: str, variables: Mapping[str, str]) -> None:
         self._arguments = arguments
+        self._variables = variables
         self._text = text
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
@@ -90,7 +91,7 @@ class _Child:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
-                env=environment(),
+                env={**environment(), **self._variables},
             )
         output, told = process.communicate(self._text.encode("utf-8") if self._text else None)
         return output, told, process.returncode

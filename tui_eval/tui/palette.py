@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from textual.binding import ActiveBinding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
@@ -16,15 +17,18 @@ class ScreenCommands(Provider):
     """The active bindings of the screen that the palette was opened over."""
 
     def _commands(self) -> Iterator[tuple[str, Callable[[], Any]]]:
-        seen: set[str] = set()
+        pressed: dict[str, list[str]] = {}
+        found: dict[str, ActiveBinding] = {}
         for key, active in self.screen.active_bindings.items():
-            binding = active.binding
-            if not binding.id or binding.id in seen or not active.enabled or binding.action == "command_palette":
-                continue
-            seen.add(binding.id)
+            if active.binding.id and active.enabled and active.binding.action != "command_palette":
+                pressed.setdefault(active.binding.id, []).append(key)
+                found[active.binding.id] = active
+        # What can be done here, then how to move, then what works everywhere.
+        for name in sorted(found, key=lambda name: keys.rank(keys.group_of(name))):
+            binding, node = found[name].binding, found[name].node
             # The key is part of the text: the toolkit reads its own place for a remark as markup.
-            text = f"{binding.tooltip or binding.description}  ({keys.shown(key)})"
-            yield text, partial(self.app.run_action, binding.action, active.node)
+            text = f"{binding.tooltip or binding.description}  ({keys.shown(keys.in_order(name, pressed[name])[0])})"
+            yield text, partial(self.app.run_action, binding.action, node)
 
     async def discover(self) -> Hits:
         for text, command in self._commands():

@@ -27,8 +27,13 @@ async def ask_missing(app: TuiEvalApp, run: RunRecord, purpose: str) -> dict[str
     """
     from tui_eval.spec.references import find_references
 
+    return await ask_each(app, missing(find_references(run.plan), os.environ), purpose)
+
+
+async def ask_each(app: TuiEvalApp, names: Iterable[str], purpose: str) -> dict[str, str] | None:
+    """Ask for these variables, one after the other; None (and told) as soon as one is not given."""
     typed: dict[str, str] = {}
-    for name in missing(find_references(run.plan), os.environ):
+    for name in names:
         value = await ask_value(app, name, purpose)
         if value is None:
             app.notify(f"Not started: {name} is not set.", severity="warning")

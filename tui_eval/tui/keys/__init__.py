@@ -108,6 +108,16 @@ def group_of(name: str) -> str:
     return "everywhere" if prefix == "app" else prefix
 
 
+MOVING = ("table", "viewer")
+"""Groups of keys that move in a table or a text."""
+
+
+def rank(name: str) -> int:
+    """Where a group stands for somebody who looks for what can be done here: 0 first, then what moves, then what works
+    everywhere."""
+    return 2 if name == "everywhere" else int(name in MOVING)
+
+
 def in_order(name: str, pressed: Iterable[str]) -> list[str]:
     """The keys of a binding (by its id) as they are now: ours in the order of the registry, then those of the user."""
     own = _registered(group_of(name)).get(name, ()) if "." in name else ()

@@ -59,7 +59,8 @@ def faults(report: Report) -> Iterator[Part]:
         yield f"{'!' if fault['warning'] else '✗'} ", "warning" if fault["warning"] else "failed"
         yield f"{fault['path']}: " if fault["path"] else "", "label"
         yield f"{fault['message']}\n", ""
-        yield f"  {fault['hint']}\n" if fault["hint"] else "", "muted"
+        asked = "s asks for it; or " if fault["message"].startswith("the environment variable `") else ""
+        yield f"  {asked}{fault['hint']}\n" if fault["hint"] else "", "muted"
 
 
 def _request(report: Report, raw: bool) -> Iterator[Part]:

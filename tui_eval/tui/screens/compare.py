@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -190,9 +190,15 @@ class CompareScreen(BaseScreen):
     def _selected(self) -> None:
         self.focus_panel(2)
 
+    @property
+    def LABELS(self) -> Mapping[str, str]:  # noqa: N802 (what the line of keys asks a screen for)
+        """What a key means now: the one that compares word by word goes back, too."""
+        return {"compare.view": "side by side"} if self.has_class("-diff") else {}
+
     def action_view(self) -> None:
         focused = self.focused is not None and self.focused.id in ("left", "right", "diff")
         self.toggle_class("-diff")
+        self.refresh_bindings()
         if focused:
             self.call_after_refresh(self.focus_panel, 2)
 

@@ -16,8 +16,6 @@ from tui_eval.tui.widgets.bars import KeyBar
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.line_table import LineTable
 
-_MOVING = ("table", "viewer")
-
 
 class HelpScreen(ModalScreen[None]):
     """The active keys of another screen, in sections."""
@@ -64,7 +62,7 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
             texts[active.binding.id] = active.binding.tooltip or active.binding.description
     groups = {each.name: each for each in keys.groups()}
     order = list(dict.fromkeys(keys.group_of(name) for name in pressed))
-    order.sort(key=lambda name: (name == "everywhere", name in _MOVING))
+    order.sort(key=keys.rank)
     rows: list[Row] = []
     for group in order:
         own = [key for key in groups[group].keys if key.id in pressed]

@@ -170,6 +170,8 @@ class PartsScreen(BrowseScreen):
         part = self.part
         if part is not None:
             open_try(self, part)
+        else:
+            self.notify("There is nothing under the cursor to try.", timeout=3)
 
     @work(group="dialog", exclusive=True)
     async def action_edit(self) -> None:

@@ -129,6 +129,8 @@ class TryEvaluatorScreen(TryPage):
         except ValueError as error:
             self.notify(f"This is no JSON: {error}", severity="error")
             return
+        if await self.ask_variables() is None:
+            return
         if self.part.kind not in _ONLY_COMPUTE:
             lines = [f"{self.part.kind}: {self.part.calls}"]
             if not await self.app.push_screen_wait(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -37,6 +38,7 @@ class TryPage(BaseScreen):
         self._work: Worker[None] | None = None
         self._began = 0.0
         self._cancelled = False
+        self.variables_typed: dict[str, str] = {}
 
     @property
     def crumb(self) -> str:
@@ -146,7 +148,21 @@ class TryPage(BaseScreen):
             text = json.dumps(given)
         except (ValueError, RecursionError) as error:
             raise UsageError(f"this cannot be sent: {error}") from None
-        return await ask("try", *arguments, *folder, "--json", text=text)
+        return await ask("try", *arguments, *folder, "--json", text=text, variables=self.variables_typed)
+
+    async def ask_variables(self) -> bool | None:
+        """Ask for every variable that the part refers to and that is not set; they are kept while the page is open.
+
+        True when any was typed, False when none is missing, None when one was not given."""
+        from tui_eval.spec.references import find_references
+        from tui_eval.tui.variables import ask_each, missing
+
+        names = missing(find_references(dict(self.part.section)), {**os.environ, **self.variables_typed})
+        typed = await ask_each(self.tui, names, "page")
+        if typed is None:
+            return None
+        self.variables_typed |= typed
+        return bool(typed)
 
     # -- copying --
 

@@ -175,8 +175,11 @@ class TrySolutionScreen(TryPage):
         columns = self._case_typed()
         if columns is None:
             return
+        typed = await self.ask_variables()
+        if typed is None:
+            return
         given = {"solution": dict(self.part.section), "input": columns}
-        if given != self._given or self._rendering or not self.report:
+        if typed or given != self._given or self._rendering or not self.report:
             self._given = given
             try:
                 self._show_report(await self.ask(given, "-"), 0)
