@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.domain import Outcome
 from tui_eval.engine.companions import Companion, baggage_of, companions_of, services_of
@@ -26,6 +26,7 @@ from tui_eval.engine.obeying import Parts, asked, obey
 from tui_eval.engine.orchestration import Feed, Orchestration
 from tui_eval.engine.planning_watch import end_while_planning
 from tui_eval.engine.prepare import PreparedRequest, prepare_request
+from tui_eval.engine.signals import obeying_signals
 from tui_eval.engine.slots import Slots
 from tui_eval.engine.starting import Start, started
 from tui_eval.engine.task import Surroundings
@@ -61,12 +62,6 @@ class Listener:
     def trouble(self, message: str) -> None: ...
 
     def ended(self) -> None: ...
-
-
-class Interruptible(Protocol):
-    """What signals act on."""
-
-    def interrupt(self, number: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,19 +389,3 @@ def _rare_collections() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
-
-
-@contextmanager
-def obeying_signals(execution: Interruptible) -> Iterator[None]:
-    """Signals stop the run while this is entered; afterwards they have their usual meaning again."""
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        loop.add_signal_handler(number, execution.interrupt, number)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-            signal.signal(number, before[number])

@@ -16,15 +16,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from tui_eval.errors import Fault, SpecError
-from tui_eval.spec import foreign, kinds
+from tui_eval.spec import kinds
 from tui_eval.spec.credentials import hide_plan
 from tui_eval.spec.findings import Findings
 from tui_eval.spec.model import Dataset, Defaults, Execution, Plan, PlanHead, Request
 from tui_eval.spec.names import safe_name
-from tui_eval.spec.nodes import Node, Place, merge, node_of, with_value
+from tui_eval.spec.nodes import Node, Place, items_of, merge, node_of, with_value
 from tui_eval.spec.nodes import Path as KeyPath
 from tui_eval.spec.option_checks import check_languages, check_texts, text_rules
 from tui_eval.spec.overrides import Override, apply_overrides, parse_overrides
+from tui_eval.spec.plan_head import is_a_plan, plan_head
 from tui_eval.spec.requests import ADVICE, LoadedEvaluator, LoadedRequest, RequestReader
 from tui_eval.spec.secrets import SHORTEST, Secrets
 from tui_eval.spec.sections import SavedFiles, merge_dataset, merge_solution
@@ -151,14 +152,14 @@ class _Loader:
         """The plan with the requests that have no fault; the faults of the others are in the findings. None when there
         is no such request, or what the plan says beside them has a fault."""
         root = self.source.root
-        if root is None or not self._is_a_plan(root):
+        if root is None or not is_a_plan(root, self.findings):
             return None
         names = [name for name in _request_names(root) if name is not None]
         self.findings.name_path = _path_by_name(_request_names(root))
         changes = parse_overrides(overrides, names, self.findings)
         root = apply_overrides(root, [change for change in changes if change.request is None], self.findings)
         check_keys(root, _TOP, self.findings, "a plan", ADVICE)
-        head = self._head(root)
+        head = plan_head(root, self.findings)
         self.platforms = self.reader.platforms = self._platforms(root)
         defaults = self._defaults(root.get("defaults"))
         read = [
@@ -196,55 +197,6 @@ class _Loader:
             platforms=self.platforms,
         )
 
-    def _is_a_plan(self, root: Node) -> bool:
-        """False, with a fault, for what is something else altogether: one clear word instead of a list of faults."""
-        if not root.is_map:
-            self.findings.add(root.place, "a plan must be a map of keys", "it starts with `version: 1`")
-            return False
-        sections = [root.get("defaults"), *(_items(root.get("requests")))]
-        section_keys = {key for section in sections if section is not None and section.is_map for key in section.value}
-        if foreign.is_orchestration(root.value, section_keys):
-            what = "an AgentCompass orchestration (requests of benchmark, harness, model)"
-        elif foreign.is_evalset(root.value):
-            self.findings.add(
-                root.place,
-                "this looks like a Datalayer evalset, not a plan",
-                "run it with `tui-eval run FILE --agentspec NAME`, or name it as the `path` of a dataset",
-            )
-            return False
-        elif "type" in root.value and root.value["type"].value in kinds.SOLUTIONS and "requests" not in root.value:
-            self.findings.add(
-                root.place, "this looks like a saved solution, not a plan", "name it in a plan: `use: FILE`"
-            )
-            return False
-        else:
-            return True
-        self.findings.add(root.place, f"this looks like {what}, not a plan", "`tui-eval run FILE` takes it as it is")
-        return False
-
-    def _head(self, root: Node) -> PlanHead | None:
-        part = {key: root.value[key] for key in known_keys(PlanHead) if key in root.value}
-        node = Node(part, root.place, keys=root.keys)
-        version = part.pop("version", None)
-        if version is None:
-            self.findings.add(
-                Place(root.place.file, 1 if root.place.line else 0, 1 if root.place.line else 0, ("version",)),
-                "`version` is missing",
-                "write `version: 1`",
-            )
-        elif isinstance(version.value, bool) or not isinstance(version.value, int):
-            what = f'the text "{version.value}"' if isinstance(version.value, str) else "something else"
-            self.findings.add(root.keys["version"], f"version must be the number 1, not {what}", "write `version: 1`")
-        elif version.value != 1:
-            self.findings.add(
-                root.keys["version"], f"version {version.value} is not known", "this program reads version 1"
-            )
-        node.value["version"] = Node(1, root.place)
-        head = validated(PlanHead, node, self.findings, what="a plan")
-        if head is not None:
-            self._check_runtime(root)
-        return head
-
     def _platforms(self, root: Node) -> dict[str, LoadedPlatform]:
         """The platform sections that are there."""
         found: dict[str, LoadedPlatform] = {}
@@ -260,23 +212,6 @@ class _Loader:
             found[name] = LoadedPlatform(options, locate)
             self.hidden.update(name for name in kind.secrets if self.environment.get(name))
         return found
-
-    def _check_runtime(self, root: Node) -> None:
-        runtime = root.get("runtime")
-        results = runtime.get("results_dir") if runtime is not None else None
-        if runtime is not None and results is not None and "${" in str(results.value):
-            self.findings.add(
-                runtime.keys["results_dir"], "${…} is not replaced in `results_dir`", "write the folder out"
-            )
-        for table in ("provider_limits", "qps"):
-            limits = runtime.get(table) if runtime is not None else None
-            for host, place in limits.keys.items() if limits is not None else ():
-                port = host.rpartition(":")[2]
-                if port in ("80", "443"):
-                    scheme = "http" if port == "80" else "https"
-                    self.findings.warn(
-                        place, f"port {port} is not part of an {scheme} host", f"write `{host[: -len(port) - 1]}`"
-                    )
 
     def _defaults(self, node: Node | None) -> dict[str, Node]:
         """The sections of the defaults, saved files put in, each checked as far as it goes."""
@@ -310,7 +245,7 @@ class _Loader:
                 self.reader.kind_of(solution, "type", known, "solution")
         if "dataset" in sections:
             validated(Dataset, sections["dataset"], self.findings, partial=True, what="dataset")
-        for evaluator in _items(sections.get("evaluators")):
+        for evaluator in items_of(sections.get("evaluators")):
             self.reader.evaluator(evaluator, used=False)
         if "execution" in sections and not sections["execution"].get("task_concurrency"):
             validated(Execution, sections["execution"], self.findings, partial=True, what="execution")
@@ -371,7 +306,7 @@ class _Loader:
     def _check_names(self, root: Node) -> None:
         """Names must differ, also as names of files on a disk that does not tell upper from lower case."""
         seen: dict[str, tuple[str, Place]] = {}
-        for item, name in zip(_items(root.get("requests")), _request_names(root), strict=True):
+        for item, name in zip(items_of(root.get("requests")), _request_names(root), strict=True):
             if name is None:
                 continue
             place = item.keys["name"]
@@ -391,14 +326,10 @@ def _put(sections: dict[str, Node], name: str, node: Node | None) -> None:
         sections[name] = node
 
 
-def _items(node: Node | None) -> list[Node]:
-    return node.value if node is not None and node.is_list else []
-
-
 def _request_names(root: Node) -> list[str | None]:
     """The names of the requests, None for one that has none (or is no map)."""
     names: list[str | None] = []
-    for item in _items(root.get("requests")):
+    for item in items_of(root.get("requests")):
         name = item.get("name")
         text = None if name is None or name.value is None or name.is_map or name.is_list else name.typed or name.value
         names.append(text if isinstance(text, str) and text else None)

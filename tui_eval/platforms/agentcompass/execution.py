@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.engine.data import TaskDescription
-from tui_eval.engine.execution import Ended, Listener, obeying_signals
+from tui_eval.engine.execution import Ended, Listener
 from tui_eval.engine.obeying import asked
+from tui_eval.engine.signals import obeying_signals
 from tui_eval.engine.starting import opened_history
 from tui_eval.errors import NothingToRun, StartError
 from tui_eval.platforms.agentcompass import starting
