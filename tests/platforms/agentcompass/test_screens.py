@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import signal
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +17,7 @@ from textual.pilot import Pilot
 
 from tests.platforms.agentcompass.conftest import Compass
 from tests.platforms.agentcompass.files import RECORDED
+from tests.platforms.agentcompass.test_runs import bridge_pid
 from tests.support.hostile import COMMANDS, MARKUP
 from tests.support.screen_text import screen_text, see
 from tui_eval.platforms.agentcompass.loading import load_orchestration
@@ -402,7 +405,7 @@ async def test_a_launched_orchestration_is_watched_and_its_failures_are_run_agai
     assert compass.calls[before:] == ["mixed_1", "mixed_2"]
 
 
-async def test_a_run_is_cancelled_in_its_middle_and_finished_later(app: TuiEvalApp, compass: Compass) -> None:
+async def test_a_run_is_cancelled_in_its_middle(app: TuiEvalApp, compass: Compass) -> None:
     compass.orchestration(first="ok hang", second="ok")
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         await launch_page(pilot)
@@ -416,9 +419,30 @@ async def test_a_run_is_cancelled_in_its_middle_and_finished_later(app: TuiEvalA
         await see(pilot, "Stop at once")
         await pilot.press("j", "enter")
         await see(pilot, "- cancelled", PATIENCE)
-        compass.orchestration(first="ok ok", second="ok")
-        assert compass.query("SELECT state FROM runs") == [("cancelled",)]
-        await until(pilot, lambda: "C continue" in screen_text(app))
+        await see(pilot, "C continue", PATIENCE)
+    assert compass.query("SELECT state FROM runs") == [("cancelled",)]
+    assert compass.calls == ["first_0", "first_1"]
+
+
+async def test_what_a_killed_agentcompass_left_is_finished_from_the_screen(app: TuiEvalApp, compass: Compass) -> None:
+    compass.orchestration(first=" ".join(["ok", *["slow"] * 15]))
+    async with app.run_test(size=(140, 45), notifications=True) as pilot:
+        await launch_page(pilot)
+        await see(pilot, "ready to start", PATIENCE)
+        await pilot.press("r")
+        await see(pilot, "Start orchestration.yaml?")
+        await pilot.press("y")
+        await see(pilot, "run_harness", PATIENCE)
+        await until(pilot, lambda: compass.query("SELECT 1 FROM requests WHERE passed >= 2"))
+        os.kill(bridge_pid(compass, "the only one"), signal.SIGKILL)
+        await see(pilot, "C continue", PATIENCE)
+        assert "SIGKILL" in "".join(str(row) for row in compass.query("SELECT error FROM runs"))
+        await pilot.press("C")
+        await see(pilot, "Finish run")
+        await pilot.press("y")
+        await see(pilot, "✓ completed", PATIENCE)
+    assert compass.calls.count("first_0") == 1
+    assert set(compass.outcomes(compass.query("SELECT run_id FROM runs")[0][0]).values()) == {"passed"}
 
 
 async def test_what_agentcompass_writes_stands_on_the_screen_within_a_second(app: TuiEvalApp, compass: Compass) -> None:

@@ -213,7 +213,8 @@ class Recording:
         if request.figures:
             self.log("info", f"AgentCompass: {request.figures}", record.name)
             if metrics is not None and metrics.get("evaluation_failed"):
-                self.run.warnings.append(f"{record.name}: {request.figures}")
+                # Before what was known at the start: a page that has room for one warning shows this one.
+                self.run.warnings.insert(0, f"{record.name}: {request.figures}")
         for track in request.tasks.values():
             track.activity.clear()
         self._on_request(record)
