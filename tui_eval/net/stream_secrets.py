@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -34,7 +34,8 @@ class _Text:
 
     @property
     def value(self) -> str:
-        return str(self.holder[self.key])
+        text: str = self.holder[self.key]
+        return text
 
 
 def keep_out(secrets: Secrets) -> Callable[[Any], Any]:
@@ -81,7 +82,7 @@ def without_split_values(answer: dict[str, Any], secrets: Secrets) -> dict[str, 
 def masked(data: Sequence[str], secrets: Secrets) -> list[str]:
     """The data of a stream's events, without values that several of them share."""
     documents = [_json(text) for text in data]
-    texts = [text for at, document in enumerate(documents) for text in _texts(at, document)]
+    texts = (text for at, document in enumerate(documents) for text in _texts(at, document))
     touched = {at for group in _groups(texts) for at in _mask(group, secrets)}
     result = [_dumped(documents[at][0], text) if at in touched else text for at, text in enumerate(data)]
     # Data that is no JSON is text itself: all of it that comes in a row belongs together.
@@ -114,15 +115,16 @@ def _texts(at: int, document: list[Any]) -> Iterator[tuple[Hashable, Hashable, _
                 pending.append(((*path, key), child))
 
 
-def _groups(texts: Sequence[tuple[Hashable, Hashable, _Text]]) -> Iterator[list[_Text]]:
+def _groups(texts: Iterable[tuple[Hashable, Hashable, _Text]]) -> Iterator[list[_Text]]:
     """The texts that may belong together: all of one path, and those of one path and the same labels."""
-    by_path: dict[Hashable, list[_Text]] = {}
-    by_label: dict[Hashable, list[_Text]] = {}
+    by_path: dict[Hashable, dict[Hashable, list[_Text]]] = {}
     for path, labels, text in texts:
-        by_path.setdefault(path, []).append(text)
-        by_label.setdefault((path, labels), []).append(text)
-    yield from by_path.values()
-    yield from by_label.values()
+        by_path.setdefault(path, {}).setdefault(labels, []).append(text)
+    for by_label in by_path.values():
+        every = [text for group in by_label.values() for text in group]
+        yield sorted(every, key=lambda text: text.event)
+        if len(by_label) > 1:
+            yield from by_label.values()
 
 
 def _mask(group: Sequence[_Text], secrets: Secrets) -> set[int]:
