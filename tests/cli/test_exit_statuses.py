@@ -130,6 +130,9 @@ def test_no_case_is_not_a_success(call: Call, agent: str, tmp_path: Path) -> Non
         ["run", "{plan}", "--min-pass-rate", "90"],
         ["run", "{plan}", "--min-pass-rate", "nan"],
         ["run", "{plan}", "--allow-errors", "some"],
+        ["run", "{plan}", "--timeout-seconds", "inf"],
+        ["watch", "last", "--interval", "nan"],
+        ["demo", "--port", "8799"],
         ["run", "{plan}", "--set", "reqests.x=1"],
         ["run", "{plan}", "--provider-limit", "host"],
         ["run", "{broken}"],
@@ -151,6 +154,7 @@ def test_what_cannot_begin_is_told_from_what_failed(
     assert done.out == ""
     assert done.err
     assert "Traceback" not in done.err
+    assert not (tmp_path / "history.db").exists(), "nothing was called"
 
 
 @pytest.mark.parametrize("place", ["/proc/nowhere/history.db", "{folder}", "{file}/history.db"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tui_eval.cli.history import duration, local_time, place_of
-from tui_eval.cli.options import history_option, json_option, plan_argument, set_option
+from tui_eval.cli.options import Real, history_option, json_option, plan_argument, set_option
 from tui_eval.cli.platform_lines import record_json, record_line
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, tell
 from tui_eval.domain import as_text
@@ -131,12 +131,10 @@ def runs(**where: Any) -> None:
 
 @agentloop.command()
 @click.argument("run_id", metavar="[RUN]", required=False)
-@click.option(
-    "--timeout", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds of trouble to bear."
-)
-@click.option("--scores", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds to wait for scores.")
+@click.option("--timeout", type=Real(0), default=60.0, show_default=True, help="Seconds of trouble to bear.")
+@click.option("--scores", type=Real(0), default=30.0, show_default=True, help="Seconds to wait for scores.")
 @click.option("--keep-open", is_flag=True, help="Leave the record of an interrupted run running, for `resume`.")
-@click.option("--settle", type=click.FloatRange(0, 600), default=15.0, show_default=True,
+@click.option("--settle", type=Real(0, 600), default=15.0, show_default=True,
               help="Seconds until the platform is asked about a call whose fate is not known.")  # fmt: skip
 @history_option
 @json_option

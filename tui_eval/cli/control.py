@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_eval.cli.history import opened, place_of
-from tui_eval.cli.options import history_option
+from tui_eval.cli.options import Real, history_option
 from tui_eval.cli.terminal import out, safe, tell
 from tui_eval.errors import UsageError
 
@@ -24,7 +24,7 @@ def wait_option(command: Any) -> Any:
     """``--wait SECONDS`` -> ``wait: float``."""
     return click.option(
         "--wait",
-        type=click.FloatRange(0),
+        type=Real(0),
         default=ANSWER_SECONDS,
         show_default=True,
         help="Seconds to wait for the runner's answer.",

@@ -11,7 +11,7 @@ import click
 
 from tui_eval.cli.evalsets import EvalsetOptions, evalset_options, is_evalset, plan_from
 from tui_eval.cli.history import opened, place_of
-from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.options import Real, history_option, json_option
 from tui_eval.cli.terminal import one_line, out, out_json, tell
 from tui_eval.errors import UsageError
 
@@ -66,9 +66,7 @@ def report(run_id: str, into: Path, history: Path | None, as_json: bool) -> int:
 
 @datalayer.command()
 @click.argument("run_id", metavar="[RUN]", default="last")
-@click.option(
-    "--timeout-seconds", type=click.FloatRange(0), default=PATIENCE_SECONDS, show_default=True, help="Of trouble."
-)
+@click.option("--timeout-seconds", type=Real(0), default=PATIENCE_SECONDS, show_default=True, help="Of trouble.")
 @history_option
 @json_option
 def sync(run_id: str, timeout_seconds: float, history: Path | None, as_json: bool) -> int:

@@ -40,6 +40,8 @@ def demo(headless: bool, serve: bool, port: int, samples_to: Path | None, histor
     The agent listens on 127.0.0.1 only. It is wrong on purpose here and there, fails once, makes one caller wait and
     is slow once: exit status 0 means that all of this was found, as designed.
     """
+    if port and not serve:
+        raise UsageError("--port goes with --serve; the demo's own agent takes any free port")
     if samples_to is not None:
         return _copy_samples(samples_to)
     if serve:

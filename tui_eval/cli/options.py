@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +10,16 @@ from typing import Any, TypeVar
 import click
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class Real(click.FloatRange):
+    """A finite number within bounds. ``click.FloatRange`` takes NaN, which is within any, and infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
 def history_option(command: Decorated) -> Decorated:

@@ -14,7 +14,7 @@ import click
 from tui_eval.cli.agentcompass import compass_options, overrides_of, refuse_flags, taken_out, with_limits
 from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options, pass_rate_asked_for, plan_from
 from tui_eval.cli.history import opened, place_of
-from tui_eval.cli.options import history_option, json_option, plan_argument, set_option
+from tui_eval.cli.options import Real, history_option, json_option, plan_argument, set_option
 from tui_eval.cli.terminal import StdoutClosed, out, out_json, tell
 from tui_eval.errors import SpecError, UsageError
 
@@ -41,7 +41,7 @@ def execution_options(command: Decorated) -> Decorated:
             ),
             click.option(
                 "--min-pass-rate",
-                type=click.FloatRange(0, 1),
+                type=Real(0, 1),
                 metavar="RATE",
                 help="Exit status 0 from this share of passed among decided tasks on (0 to 1).",
             ),
@@ -79,8 +79,8 @@ def describing_options(command: Decorated) -> Decorated:
 @plan_argument
 @set_option
 @click.option("--task-concurrency", type=click.IntRange(1, 4096), help="Tasks in flight over all requests.")
-@click.option("--timeout-seconds", type=click.FloatRange(0), help="Limit of the whole run.")
-@click.option("--cleanup-grace-seconds", type=click.FloatRange(0), help="What tasks in flight get on a stop.")
+@click.option("--timeout-seconds", type=Real(0), help="Limit of the whole run.")
+@click.option("--cleanup-grace-seconds", type=Real(0), help="What tasks in flight get on a stop.")
 @click.option("--provider-limit", "limits", multiple=True, metavar="HOST=N", help="Most calls in flight (repeatable).")
 @click.option("--qps", "rates", multiple=True, metavar="HOST=X", help="Calls started a second (repeatable).")
 @evalset_options

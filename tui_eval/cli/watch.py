@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_eval.cli.history import opened
-from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.options import Real, history_option, json_option
 from tui_eval.cli.terminal import flush, out, out_json, tell
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ POLL_SECONDS = 0.25
 @click.argument("run_id", metavar="[RUN]", default="last")
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0.1, max=3600),
+    type=Real(min=0.1, max=3600),
     default=2.0,
     show_default=True,
     help="Seconds between two lines, when something has changed.",

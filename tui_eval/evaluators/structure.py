@@ -159,7 +159,12 @@ def schema_fault(schema: str, value: JsonValue) -> str | None:
     if error is None:
         return None
     path = "$" + "".join(f"[{shown(step, 40)}]" for step in error.absolute_path)
-    return f"{path}: {shown(error.instance)} does not fit {error.validator}: {shown(error.validator_value)}"
+    return f"{path}: {shown(error.instance)} does not fit {_rule(error)}"
+
+
+def _rule(error: Any) -> str:
+    """The keyword that a value breaks, with what it says; a schema that is ``false`` has none and takes no value."""
+    return "false" if error.validator is None else f"{error.validator}: {shown(error.validator_value)}"
 
 
 def schema_fault_in_worker(argument: dict[str, Any]) -> dict[str, Any]:
