@@ -291,3 +291,34 @@ def totals(examined: Examined | None) -> str:
         f"{plural(len(loaded.requests), 'request')}, {plural(loaded.task_concurrency, 'task')} at once, results in "
         f"{loaded.results_dir}"
     )
+
+
+def wrong_name(draft: CompassDraft, position: int | None, text: str) -> str:
+    """What is wrong with the name of the request at ``position`` (None: of a new one), "" for nothing."""
+    if not text.strip():
+        return "a request needs a name: it becomes the name of a folder"
+    others = (each.get("name") for place, each in enumerate(requests_of(draft.data)) if place != position)
+    return "another request is called that" if text.strip() in map(str, others) else ""
+
+
+def why_not(examined: Examined | None, installed: Installed | None, found: Sequence[CompassNote]) -> str:
+    """What has to be done before the start, "" for nothing."""
+    missing = [str(note.about) for note in found if note.kind == "missing"]
+    if missing:
+        return f"Type a value for {', '.join(missing)} first (enter on its line in 3)."
+    if examined is None or installed is None:
+        return "The orchestration is still being checked."
+    return "The faults must be mended first; they stand in 3." if examined.faults else installed.problem
+
+
+def question(draft: CompassDraft, examined: Examined) -> list[str]:
+    """What the last question before the start says: who is asked, what is taken over, what is not saved."""
+    count = len(requests_of(draft.data))
+    lines = [
+        f"AgentCompass works through {plural(count, 'request')}, and asks",
+        *(f"  {each}" for each in callees(draft)),
+    ]
+    lines += ["", *examined.reuse] if examined.reuse else []
+    if draft.changed and draft.path is not None:
+        lines += ["", f"What was changed here is run; {draft.path.name} stays as it is."]
+    return lines

@@ -32,7 +32,8 @@ from tui_eval.tui.background import away
 from tui_eval.tui.projections import agentcompass as shown
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.screens.dialogs import Confirm, Prompt
-from tui_eval.tui.text import content, plural
+from tui_eval.tui.screens.run_words import ask_note, ask_tags
+from tui_eval.tui.text import content
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
 
@@ -253,14 +254,7 @@ class CompassScreen(BaseScreen):
             self._changed(drafts.renamed(self.draft, position, name))
 
     async def _ask_name(self, title: str, old: str, position: int | None) -> str | None:
-        requests = drafts.requests_of(self.draft.data)
-        taken = {str(each.get("name")) for place, each in enumerate(requests) if place != position}
-
-        def check(text: str) -> str:
-            if not text.strip():
-                return "a request needs a name: it becomes the name of a folder"
-            return "another request is called that" if text.strip() in taken else ""
-
+        check = partial(shown.wrong_name, self.draft, position)
         name = await self.app.push_screen_wait(Prompt(title, old, hint="letters, digits, - and _", check=check))
         return None if name is None else name.strip()
 
@@ -353,26 +347,24 @@ class CompassScreen(BaseScreen):
 
     @asks("ask", exclusive=True)
     async def action_tags(self) -> None:
-        text = await self.app.push_screen_wait(
-            Prompt("Tags of the run, with commas between", ", ".join(self.draft.tags), hint="nightly, baseline")
-        )
-        if text is not None:
-            tags = tuple(dict.fromkeys(tag.strip() for tag in text.split(",") if tag.strip()))
+        tags = await ask_tags(self.app, self.draft.tags)
+        if tags is not None:
             self.draft = replace(self.draft, tags=tags)
             self._show()
 
     @asks("ask", exclusive=True)
     async def action_note(self) -> None:
-        text = await self.app.push_screen_wait(
-            Prompt("Note on the run", self.draft.note, hint="what is worth remembering")
-        )
-        if text is not None:
-            self.draft = replace(self.draft, note=text.strip())
+        note = await ask_note(self.app, self.draft.note)
+        if note is not None:
+            self.draft = replace(self.draft, note=note)
             self._show()
 
     @asks("start")
     async def action_start(self) -> None:
-        if self._starting or not self._can_start() or not await self.app.push_screen_wait(self._question()):
+        why_not = shown.why_not(self._examined, self._installed, self._notes)
+        if why_not:
+            self.notify(why_not, title="Not yet", severity="warning", timeout=12)
+        if self._starting or why_not or not await self.app.push_screen_wait(self._question()):
             return
         from tui_eval.runner import new_run_id
         from tui_eval.tui.run_commands import start
@@ -391,29 +383,9 @@ class CompassScreen(BaseScreen):
         else:
             self.notify(f"Run {run_id} has been started.")
 
-    def _can_start(self) -> bool:
-        missing = [str(note.about) for note in self._notes if note.kind == "missing"]
-        if missing:
-            self.notify(f"Type a value for {', '.join(missing)} first (enter on its line in 3).", severity="warning")
-        elif self._examined is None or self._installed is None:
-            self.notify("The orchestration is still being checked.", severity="warning")
-        elif self._examined.faults:
-            self.notify("The faults must be mended first; they stand in 3.", severity="warning")
-        elif self._installed.problem:
-            self.notify(self._installed.problem, title="AgentCompass is not installed", severity="warning", timeout=15)
-        else:
-            return True
-        return False
-
     def _question(self) -> Confirm:
         assert self._examined is not None
-        loaded = self._examined.loaded
-        count = len(loaded.requests) if loaded is not None else 0
-        lines = [f"AgentCompass works through {plural(count, 'request')}, and asks"]
-        lines += [f"  {text}" for text in shown.callees(self.draft)]
-        lines += ["", *self._examined.reuse] if self._examined.reuse else []
-        if self.draft.changed and self.draft.path is not None:
-            lines += ["", f"What was changed here is run; {self.draft.path.name} stays as it is."]
+        lines = shown.question(self.draft, self._examined)
         return Confirm(f"Start {self.draft.title}?", lines, yes="Start", no="Not yet")
 
     # -- leaving --
