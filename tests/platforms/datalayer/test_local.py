@@ -147,6 +147,13 @@ async def test_a_server_that_is_not_ready_in_time_is_ended_and_tells_where_its_o
     assert gone(int((tmp_path / "server.pid").read_text()))
 
 
+async def test_the_time_of_a_chat_and_its_limit_begin_when_its_agent_is_there(tmp_path: Path) -> None:
+    section = started(tmp_path, "--ready-after", "2.5")
+    result = await launched(tmp_path, plan(BATCH, ["oracle"], None, section, request_timeout_seconds=2.0))
+    assert result.requests["oracle"].counters.passed == 5
+    assert max(task.latency for task in tasks_of(tmp_path, result)) < 2.0
+
+
 async def test_a_server_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path) -> None:
     result = await launched(tmp_path, plan(BATCH, ["oracle"], None, started(tmp_path, "--fail")))
     assert "ModuleNotFoundError: no such model" in tasks_of(tmp_path, result)[0].message
