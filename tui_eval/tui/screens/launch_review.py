@@ -22,6 +22,7 @@ from tui_eval.tui.launch_draft import Draft, draft_of_file
 from tui_eval.tui.projections import launch as shown
 from tui_eval.tui.screens.dialogs import Confirm, Prompt
 from tui_eval.tui.screens.launch_review_agentloop import ReviewAgentLoop
+from tui_eval.tui.screens.run_words import ask_note, ask_tags
 from tui_eval.tui.text import content
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
@@ -294,21 +295,16 @@ class ReviewScreen(ReviewAgentLoop):
 
     @asks("ask", exclusive=True)
     async def action_tags(self) -> None:
-        text = await self.app.push_screen_wait(
-            Prompt("Tags of the run, with commas between", ", ".join(self.draft.tags), hint="nightly, baseline")
-        )
-        if text is not None:
-            tags = tuple(dict.fromkeys(tag.strip() for tag in text.split(",") if tag.strip()))
+        tags = await ask_tags(self.app, self.draft.tags)
+        if tags is not None:
             self.draft = replace(self.draft, tags=tags)
             self._show()
 
     @asks("ask", exclusive=True)
     async def action_note(self) -> None:
-        text = await self.app.push_screen_wait(
-            Prompt("Note on the run", self.draft.note, hint="what is worth remembering")
-        )
-        if text is not None:
-            self.draft = replace(self.draft, note=text.strip())
+        note = await ask_note(self.app, self.draft.note)
+        if note is not None:
+            self.draft = replace(self.draft, note=note)
             self._show()
 
     # -- saving --
