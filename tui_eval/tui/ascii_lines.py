@@ -13,7 +13,8 @@ from tui_eval.display import GLYPHS
 
 _SUBSTITUTES = {
     **dict(GLYPHS.values()),
-    **dict.fromkeys("─━═╌╍┄┅▔▁⎯╶╴╸╺", "-"),
+    **dict.fromkeys("─═╌╍┄┅▔▁⎯╶╴╸╺", "-"),
+    "━": "=",  # what is done of a bar; what is not is the thin line
     **dict.fromkeys("│┃║▏▎▍▌▐▕╎╏┆┇▊▋╵╷╹╻", "|"),
     **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯┏┓┗┛┣┫┳┻╋╔╗╚╝", "+"),
     **dict.fromkeys("█▉▇▆▅▄▃▂▀", "#"),

@@ -52,12 +52,8 @@ async def ask(*arguments: str, text: str = "", variables: Mapping[str, str] | No
     ``text`` is its standard input, ``variables`` are set in its environment besides ours. The process is ended when the waiting is cancelled, and what it started with it;
     nobody waits for that. Raises UsageError when it prints no such object.
     """
-    child = _Child(arguments, text, variables or {})
     try:
-        output, told, status = await away(child.run)
-    except asyncio.CancelledError:
-        child.stop()
-        raise
+        output, told, status = await run([*program(), *arguments], text, variables or {})
     except OSError as error:
         raise UsageError(f"tui-eval {arguments[0]} cannot be started: {error.strerror or error}") from error
     try:
@@ -70,11 +66,26 @@ async def ask(*arguments: str, text: str = "", variables: Mapping[str, str] | No
     return answer
 
 
+async def run(
+    command: Sequence[str], text: str = "", variables: Mapping[str, str] | None = None
+) -> tuple[bytes, bytes, int]:
+    """Run a program to its end, in a session of its own: what it wrote to standard output and error, and its status.
+
+    It is ended when the waiting is cancelled, with what it started; nobody waits for that, the end of the program
+    neither. Raises OSError when it cannot be started."""
+    child = _Child(command, text, variables or {})
+    try:
+        return await away(child.run)
+    except asyncio.CancelledError:
+        child.stop()
+        raise
+
+
 class _Child:
     """One process. :meth:`run` in a thread, :meth:`stop` from anywhere, also before it has begun."""
 
-    def __init__(self, arguments: Sequence[str], text: str, variables: Mapping[str, str]) -> None:
-        self._arguments = arguments
+    def __init__(self, command: Sequence[str], text: str, variables: Mapping[str, str]) -> None:
+        self._command = command
         self._variables = variables
         self._text = text
         self._process: subprocess.Popen[bytes] | None = None
@@ -86,7 +97,7 @@ class _Child:
             if self._stopped:
                 raise Stopped
             self._process = process = subprocess.Popen(
-                [*program(), *self._arguments],
+                self._command,
                 stdin=subprocess.PIPE if self._text else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.tui.background import short_turns
-from tui_eval.tui.child_command import environment, program, started
+from tui_eval.tui.child_command import program, run
 from tui_eval.tui.projections.run_filter import RunFilter
 
 if TYPE_CHECKING:
@@ -124,19 +122,4 @@ class RunsReading:
 
 async def update_index(history: Path) -> None:
     """Bring the index of texts up to date in a process of its own, behind everything else; ended when cancelled."""
-    process = await started(
-        *program("tui_eval.store.search_index"),
-        str(history),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-        env=environment(),
-    )
-    try:
-        await process.wait()
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.terminate()
-            await process.wait()
+    await run([*program("tui_eval.store.search_index"), str(history)])

@@ -22,7 +22,7 @@ def details(overview: RunOverview, width: int) -> str:
         rate += f", {counters.reused} reused"
     plan = short_path(run.plan_path) if run.plan_path else "as it was" if run.parent_run_id else "given as data"
     lines = [
-        f"{run.run_id}   made {local_time(run.created_at)}   {rate}",
+        f"{run.run_id}  made {local_time(run.created_at)[:16]}  {rate}",
         f"plan {plan}",
         f"taken up from {run.parent_run_id}" if run.parent_run_id else "",
         run.error or run.note or (run.warnings[0] if run.warnings else ""),
