@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Examined:
     """What loading said. ``reuse`` are plain statements of what AgentCompass takes over; ``references`` the environment
-    variables that are needed; ``loaded`` is None when there are faults."""
+    variables that are referred to, ``missing`` those that have neither a value nor a default; ``loaded`` is None when
+    there are faults."""
 
     faults: tuple[Fault, ...] = ()
     warnings: tuple[Fault, ...] = ()
     reuse: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     loaded: LoadedOrchestration | None = field(default=None, repr=False)
 
 
@@ -60,9 +62,16 @@ def examine(draft: CompassDraft, environment: Mapping[str, str], catalog: Catalo
         loaded = load_orchestration(source, environment=environment, folder=draft.folder, against=Checks(catalog))
     except SpecError as error:
         faults = tuple(fault for fault in error.faults if not fault.warning)
-        return Examined(faults, tuple(fault for fault in error.faults if fault.warning), references=references)
+        warnings = tuple(fault for fault in error.faults if fault.warning)
+        missing = tuple(name for name in references if any(is_about(fault, name) for fault in faults))
+        return Examined(faults, warnings, references=references, missing=missing)
     reuse = tuple(text for request in loaded.requests if (text := reuse_statement(loaded, request)))
-    return Examined((), loaded.warnings, reuse, references, loaded)
+    return Examined((), loaded.warnings, reuse, references, loaded=loaded)
+
+
+def is_about(fault: Fault, name: str) -> bool:
+    """Whether a fault says no more than that a variable is missing."""
+    return fault.message.startswith(f"the environment variable `{name}` ")
 
 
 def section_faults(

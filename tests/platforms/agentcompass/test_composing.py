@@ -17,7 +17,7 @@ from tui_eval.platforms.agentcompass import fields, forms
 from tui_eval.platforms.agentcompass.catalog import embedded_catalog
 from tui_eval.tui import agentcompass_draft as drafts
 from tui_eval.tui.agentcompass_draft import DEFAULTS, WHOLE, CompassDraft
-from tui_eval.tui.agentcompass_reading import section_faults
+from tui_eval.tui.agentcompass_reading import examine, section_faults
 from tui_eval.tui.agentcompass_saving import text_of, with_references
 from tui_eval.tui.projections import agentcompass as shown
 from tui_eval.tui.projections.form_fields import FieldKind, fields_of
@@ -122,6 +122,14 @@ def test_a_field_is_checked_by_the_rules_of_the_whole_file() -> None:
     assert faults(0, "execution", {"attempts": {"k": 0}}) == ["attempts.k"]
     assert faults(DEFAULTS, "execution", {"retry_pattern_list": ["("]}) == ["retry_pattern_list.0"]
     assert faults(0, "benchmark", {"id": "special_pattern_check", "verison": "x"}) == ["verison"]
+
+
+def test_a_variable_with_a_default_is_not_missing() -> None:
+    data = good_file()
+    data["defaults"]["environment"]["env_variables"] = {"A": "${WITH:-x}", "B": "${WITHOUT}"}
+    examined = examine(draft(data), {}, embedded_catalog())
+    assert examined.missing == ("WITHOUT",)
+    assert examine(draft(data), {"WITHOUT": "1"}, embedded_catalog()).loaded is not None
 
 
 # -- the file --

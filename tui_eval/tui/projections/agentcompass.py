@@ -25,6 +25,7 @@ from tui_eval.tui.agentcompass_draft import (
     requests_of,
     section,
 )
+from tui_eval.tui.agentcompass_reading import is_about
 from tui_eval.tui.projections.launch import fault_text
 from tui_eval.tui.text import plural
 from tui_eval.tui.widgets.cells import Cell, CellValue, Column, Row
@@ -201,12 +202,13 @@ def notes(
     values = {**environment, **typed}
     found: list[CompassNote] = []
     references = examined.references if examined is not None else ()
-    missing = [name for name in references if not values.get(name, "").strip()]
+    missing = examined.missing if examined is not None else ()
     for name in missing:
         state = "is set but empty" if name in values else "is not set"
         found.append(CompassNote("missing", f"{name} {state}: press enter to type it for this launch", name))
     if examined is not None:
-        told = [fault for fault in examined.faults if not is_about(fault, missing)]
+        # What is only missing has a line of its own.
+        told = [fault for fault in examined.faults if not any(is_about(fault, name) for name in missing)]
         found += [CompassNote("fault", _told(each, workspace), part_of(draft.data, each)) for each in told]
     if installed is not None and installed.problem:
         found.append(CompassNote("python", installed.problem))
@@ -235,11 +237,6 @@ def notes(
 def _told(fault: Fault, workspace: Path) -> str:
     """A fault on one line: its place in the file, else its path."""
     return fault_text(replace(fault, path="", column=0) if fault.line else fault, workspace)
-
-
-def is_about(fault: Fault, missing: Iterable[str]) -> bool:
-    """Whether a fault says no more than that a variable is missing, which has a line of its own."""
-    return any(fault.message.startswith(f"the environment variable `{name}` ") for name in missing)
 
 
 def callees(draft: CompassDraft) -> list[str]:

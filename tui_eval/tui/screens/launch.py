@@ -60,7 +60,8 @@ class LaunchScreen(BaseScreen):
     PANELS = ("#plans",)
     HELP = (
         "Choose what to launch: enter opens the pre-flight page of a plan, where everything is checked and can be "
-        "changed; of an evalset first the form that makes a plan of it. Nothing is called before you start it there."
+        "changed; of an evalset first the form that makes a plan of it, of an AgentCompass orchestration a page of its own. "
+        "Nothing is called before you start it there."
     )
 
     def __init__(self, plan: Path | str | None = None) -> None:
