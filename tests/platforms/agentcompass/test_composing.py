@@ -15,12 +15,14 @@ from tests.platforms.agentcompass.files import RECORDED, good_file
 from tui_eval.errors import Fault
 from tui_eval.platforms.agentcompass import fields, forms
 from tui_eval.platforms.agentcompass.catalog import embedded_catalog
+from tui_eval.store.records import Counters, RunRecord, RunState
 from tui_eval.tui import agentcompass_draft as drafts
 from tui_eval.tui.agentcompass_draft import DEFAULTS, WHOLE, CompassDraft
 from tui_eval.tui.agentcompass_reading import examine, section_faults
 from tui_eval.tui.agentcompass_saving import text_of, with_references
 from tui_eval.tui.projections import agentcompass as shown
 from tui_eval.tui.projections.form_fields import FieldKind, fields_of
+from tui_eval.tui.projections.run_summary import remark
 
 
 def draft(data: Any = None) -> CompassDraft:
@@ -171,3 +173,10 @@ def test_typed_keys_become_references_one_a_value() -> None:
     assert names == ["API_KEY", "API_KEY_2"]
     assert written["defaults"]["model"]["api_key"] == written["requests"][0]["model"]["api_key"] == "${API_KEY}"
     assert written["requests"][1]["model"]["api_key"] == "${API_KEY_2}"
+
+
+def test_a_run_that_shows_nothing_yet_says_what_it_waits_for() -> None:
+    run = RunRecord("one", "x", RunState.RUNNING, {}, "", "", 0.0, origin_detail={"platform": "agentcompass"})
+    assert "AgentCompass is starting" in remark(run, RunState.RUNNING, Counters()).text
+    assert remark(run, RunState.RUNNING, Counters(total=1)).text == ""
+    assert remark(RunRecord("one", "x", RunState.RUNNING, {}, "", "", 0.0), RunState.RUNNING, Counters()).text == ""

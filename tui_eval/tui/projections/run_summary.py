@@ -47,12 +47,14 @@ def second_line(run: RunRecord, state: RunState, total: Counters, now: float, le
     return parts
 
 
-def remark(run: RunRecord, state: RunState) -> Cell:
-    """What a reader must know about the run: its error, how to finish it, a warning, its note."""
+def remark(run: RunRecord, state: RunState, total: Counters) -> Cell:
+    """What a reader must know about the run: its error, how to finish it, why nothing is seen yet, a warning, its note."""
     if state is RunState.INTERRUPTED:
         return Cell("The runner is gone. Press C to finish the run; what was finished is kept.", "warning")
     if run.error:
         return Cell(run.error, "warning")
+    if state.live and not total.total and run.origin_detail.get("platform") == "agentcompass":
+        return Cell("AgentCompass is starting: it loads all of itself first, half a minute and more.", "muted")
     if run.warnings:
         more = f" (and {len(run.warnings) - 1} more)" if len(run.warnings) > 1 else ""
         return Cell(run.warnings[0] + more, "warning")

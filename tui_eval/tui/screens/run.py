@@ -199,7 +199,7 @@ class RunScreen(RunKeys):
         width = self.size.width - 2
         seconds = run_summary.slowest_left(view.requests, view.paces, view.run.task_concurrency)
         left = "-" if seconds is None else whole_seconds(max(1, round(seconds)))
-        remark = run_summary.remark(view.run, view.state)
+        remark = run_summary.remark(view.run, view.state, view.total)
         lines = [
             run_summary.first_line(view.run, view.state, view.total, width),
             run_summary.second_line(view.run, view.state, view.total, now, left, width),
