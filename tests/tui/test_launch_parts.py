@@ -198,3 +198,15 @@ def test_the_first_line_says_what_stands_in_the_way() -> None:
     stopped = [shown.Note("missing", "KEY", "KEY"), shown.Note("fault", "a"), shown.Note("fault", "b")]
     assert shown.headline(ready, stopped) == ("✗ cannot start: 1 missing variable, 2 faults", "failed")
     assert shown.headline(None, [], "no engine") == ("✗ no engine", "failed")
+
+
+def test_a_plan_whose_rows_come_from_a_platform_offers_its_solution_and_no_dataset(tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "sample_specs" / "agentloop.yaml"
+    (tmp_path / "agentloop.yaml").write_text(sample.read_text())
+    found, _ = read_choices(tmp_path)
+    assert {(each.of, each.name) for each in found} == {("solution", "local agent"), ("evaluator", "contains")}
+
+
+def test_everything_of_the_samples_can_be_chosen() -> None:
+    found, _ = read_choices(Path(__file__).parents[2] / "sample_specs")
+    assert {each.of for each in found} == {"dataset", "solution", "evaluator"}

@@ -156,7 +156,8 @@ def _of_request(request: Mapping[str, Any], folder: str, plan: str) -> Iterator[
     from tui_eval.spec.compose import rebased, rebased_dataset
 
     dataset = rebased_dataset(request["dataset"], folder)
-    if set(dataset) - {"path", "sample"}:
+    # A dataset of a platform has no rows to choose here: neither a file nor cases.
+    if set(dataset) - {"path", "sample"} and ("path" in dataset or "cases" in dataset):
         called = Path(dataset["path"]).stem if "path" in dataset else str(request["name"])
         what = f"{len(dataset['cases'])} cases" if "cases" in dataset else str(dataset["path"])
         yield Choice("dataset", called, dataset, str(dataset.get("format", "")), f"{plan}: {what}")
