@@ -63,7 +63,7 @@ async def _export_report(app: TuiEvalApp, run_id: str) -> None:
         await run_quietly("datalayer", "report", run_id, "--into", str(folder), "--history", str(app.history.path))
         app.notify(str(folder / f"report-{run_id}.md and .csv"), title="Written", timeout=10)
 
-    app.long_work.start(f"writing the report of {run_id}", write)
+    app.long_work.start("writing", write, about=f"the report of {run_id}")
 
 
 async def run_quietly(*arguments: str, tell: Tell | None = None) -> None:
