@@ -15,7 +15,7 @@ from tests.support.histories import run_record, write_run
 from tests.support.hostile import COMMANDS, MARKUP
 from tests.support.screen_text import screen_text, see
 from tui_eval.display import safe
-from tui_eval.tui import routes, settings, theming
+from tui_eval.tui import keys, routes, settings, theming
 from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.screens.dialogs import Choose, Confirm, Option, Prompt
 from tui_eval.tui.widgets.line_table import LineTable
@@ -95,6 +95,21 @@ async def test_help_shows_what_can_be_done_here_before_how_to_move_and_the_palet
         await see(pilot, "Settings: theme")
         await pilot.press("enter")
         await see(pilot, "Kept in")
+
+
+async def test_a_text_of_help_that_is_cut_is_read_below(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app()
+    async with app.run_test(size=(60, 18), notifications=True) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("question_mark")
+        await see(pilot, "Home")
+        await pilot.press("j")
+        await see(pilot, keys_help("home.filter").split()[-1])
+
+
+def keys_help(name: str) -> str:
+    return next(key.help for group in keys.groups() for key in group.keys if key.id == name)
 
 
 async def test_toasts_show_any_text_as_it_is(make_app: Make) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -25,6 +26,7 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen > #box { width: 90; max-width: 96%; height: 90%; border: round $primary; background: $surface; padding: 0 1; }
     HelpScreen #text { margin-bottom: 1; color: $muted; text-style: $muted-style; }
     HelpScreen LineTable { background: $surface; }
+    HelpScreen #whole { height: 3; border-top: solid $edge; padding: 0 2; }
     """
     BINDINGS: ClassVar = [
         *keys.bindings("dialog")[:1],
@@ -45,7 +47,15 @@ class HelpScreen(ModalScreen[None]):
             table = LineTable(columns, marking=False, selecting=False)
             table.show(self._rows)
             yield table
+            yield Static("", id="whole", markup=False)
         yield KeyBar()
+
+    @on(LineTable.Highlighted)
+    def _moved(self, event: LineTable.Highlighted) -> None:
+        """A text that the table cuts is read below it."""
+        row = next(row for row in self._rows if row.key == event.key)
+        text = row.cells[1]
+        self.query_one("#whole", Static).update(content(text if isinstance(text, str) else ""))
 
     def action_cancel(self) -> None:
         self.dismiss(None)
@@ -66,7 +76,7 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
     rows: list[Row] = []
     for group in order:
         own = [key for key in groups[group].keys if key.id in pressed]
-        rows.append(Row(group, (Cell(groups[group].title, "accent"), "")))
+        rows.append(Row(group, ("", Cell(groups[group].title, "accent"))))
         rows += [Row(key.id, (Cell(_shown(key.id, pressed), "title"), texts[key.id])) for key in own]
     return rows
 

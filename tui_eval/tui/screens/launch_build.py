@@ -54,6 +54,7 @@ class BuildScreen(BaseScreen):
     BuildScreen.-narrow .list { border-right: none; }
     """
     BINDINGS: ClassVar = keys.bindings("launch_build")
+    LABELS: ClassVar = {"table.select": "next list"}
     PANELS = ("#dataset-table", "#solution-table", "#evaluator-table")
     HELP = (
         "Mark datasets, solutions and evaluators with space; enter goes to the next list. Every dataset meets every "
