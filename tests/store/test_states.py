@@ -189,7 +189,7 @@ def test_a_link_to_a_history_is_followed(tmp_path: Path) -> None:
         assert len(history.runs()) == 1
 
 
-@pytest.mark.parametrize("name", ["a?mode=ro.db", "a#b.db", "100%41.db", "评测 1.db", ":memory:", "-x.db"])
+@pytest.mark.parametrize("name", ["a?mode=ro.db", "a#b.db", "100%41.db", "评测 1.db", ":memory:", "-x.db", "\udcff.db"])
 def test_a_name_has_no_meaning_of_its_own(tmp_path: Path, name: str) -> None:
     sound_history(tmp_path / name, 1)
     assert (tmp_path / name).stat().st_size
@@ -229,6 +229,20 @@ async def test_damage_found_while_reading_is_told_and_the_rest_can_still_be_read
     assert check_integrity(path) != []
     with pytest.raises(HistoryError, match="damaged"):
         await HistoryWriter.open(path)
+
+
+@pytest.mark.parametrize(("table", "column"), [("runs", "state"), ("requests", "state"), ("tasks", "outcome")])
+async def test_a_stored_word_that_is_not_known_is_told_as_damage(path: Path, table: str, column: str) -> None:
+    async with await HistoryWriter.open(path) as writer:
+        run, request = await planned(writer, 1)
+        writer.finished(finished(1, request))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(f"UPDATE {table} SET {column} = 'strange'")
+    with reading(path) as history:
+        reads = {"runs": history.runs, "requests": lambda: history.requests(run), "tasks": lambda: history.tasks(run)}
+        with pytest.raises(HistoryError, match=r"damaged \(.*'strange' is no "):
+            reads[table]()
 
 
 def test_a_damaged_history_can_be_moved_aside(cases: Path, tmp_path: Path) -> None:

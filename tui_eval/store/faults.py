@@ -16,6 +16,10 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _ELSEWHERE = "or use another file with --history"
 
 
+class UnknownWord(ValueError):
+    """A stored state or outcome that this program does not know."""
+
+
 def damaged(path: Path, detail: str) -> HistoryError:
     """The file is broken. It is left exactly as it is; the message says how to go on and how to save what is there."""
     return HistoryError(
@@ -45,7 +49,10 @@ def explained(error: Exception, path: Path) -> HistoryError:
         )
     if code == sqlite3.SQLITE_IOERR:
         return HistoryError(f"{path}: reading or writing the history failed ({error}). Check the disk, {_ELSEWHERE}.")
-    return HistoryError(f"{path}: the history could not be used: {type(error).__name__}: {error}")
+    return HistoryError(
+        f"{path}: the history could not be used: {error} ({type(error).__name__}). Look at it with "
+        f"`tui-eval doctor --history {path}`, {_ELSEWHERE}."
+    )
 
 
 @contextmanager
@@ -55,5 +62,5 @@ def explaining(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise explained(error, path) from error
-    except (zlib.error, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (zlib.error, UnicodeDecodeError, json.JSONDecodeError, UnknownWord) as error:
         raise damaged(path, f"a stored value cannot be read: {error}") from error

@@ -74,8 +74,8 @@ def _read_header(path: Path) -> bytes:
 
 
 def uri(path: Path, **options: str | int) -> str:
-    """``path`` as an SQLite URI: characters such as ``?`` and ``#`` in it have no meaning."""
-    return f"file:{quote(str(path))}?" + "&".join(f"{name}={value}" for name, value in options.items())
+    """``path`` as an SQLite URI: characters such as ``?`` and ``#`` in it have no meaning, bytes that are no UTF-8 stay."""
+    return f"file:{quote(os.fsencode(path))}?" + "&".join(f"{name}={value}" for name, value in options.items())
 
 
 def newer(path: Path, version: int) -> HistoryError:

@@ -147,7 +147,8 @@ class History:
     def requests(self, run: RunRecord | int) -> list[RequestRecord]:
         """The requests of a run in the order of the plan, with their counters."""
         sql = f"SELECT {REQUEST_COLUMNS} FROM requests WHERE run = ? ORDER BY position"
-        return [request_record(row) for row in self._rows(sql, _key(run))]
+        with explaining(self.path):
+            return [request_record(row) for row in self._rows(sql, _key(run))]
 
     def activity(self, run: RunRecord | int) -> list[Activity]:
         """What the running tasks were doing at the last batch, longest first."""
@@ -172,7 +173,9 @@ class History:
     def task_values(self, run: RunRecord | int) -> Iterator[TaskValue]:
         """The figures of every task, for percentiles and repeats; streamed in the order of the plan."""
         for row in self._stream(run_queries.TASK_VALUES, _key(run)):
-            yield run_queries.task_value(row)
+            with explaining(self.path):
+                value = run_queries.task_value(row)
+            yield value
 
     def timings(
         self, run: RunRecord | int, step: int = 1, since: float = float("inf")
@@ -242,7 +245,8 @@ class History:
         rows = self._rows(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id = ?", task_id)
         if not rows:
             raise TaskGone(f"{self.path}: task {task_id} is not in the history (was its run deleted?)")
-        return task_record(rows[0])
+        with explaining(self.path):
+            return task_record(rows[0])
 
     def task_keys(
         self,
@@ -279,7 +283,8 @@ class History:
     def tasks_of(self, keys: Iterable[int]) -> dict[int, TaskRecord]:
         """Several tasks by key; one that is gone is left out."""
         rows = self._many(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{}})", keys)
-        return {row[0]: task_record(row) for row in rows}
+        with explaining(self.path):
+            return {row[0]: task_record(row) for row in rows}
 
     def find_task(self, run: RunRecord | int, request_name: str, case_id: str, repeat: int = 0) -> TaskRecord | None:
         """One task by what a user calls it, None when there is none."""
@@ -288,7 +293,8 @@ class History:
             "WHERE requests.run = ? AND requests.name = ? AND tasks.case_id = ? AND tasks.repeat = ?"
         )
         rows = self._rows(sql, _key(run), request_name, case_id, repeat)
-        return task_record(rows[0]) if rows else None
+        with explaining(self.path):
+            return task_record(rows[0]) if rows else None
 
     def queued(self, request: int, after_position: int = -1, limit: int = 500) -> list[QueuedTask]:
         """The next tasks of a request that wait, in order, with their cases (and answers that wait to be judged)."""
@@ -296,7 +302,8 @@ class History:
             f"SELECT {TASK_COLUMNS} FROM tasks WHERE request = ? AND tasks.outcome = 'queued' AND position > ? "
             "ORDER BY position LIMIT ?"
         )
-        tasks = [task_record(row) for row in self._rows(sql, request, after_position, limit)]
+        with explaining(self.path):
+            tasks = [task_record(row) for row in self._rows(sql, request, after_position, limit)]
         cases = self.cases_of(task.case_key for task in tasks)
         return [
             QueuedTask(task, cases[task.case_key], self.answer_of(task.id) if task.work == "score" else None)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from tui_eval.domain import Outcome, Score
 from tui_eval.store.encoding import unpack
+from tui_eval.store.faults import UnknownWord
 from tui_eval.store.records import (
     AttemptPayload,
     AttemptRecord,
@@ -20,6 +22,8 @@ from tui_eval.store.records import (
     RunState,
     TaskRecord,
 )
+
+Word = TypeVar("Word", bound=StrEnum)
 
 COUNTERS = [
     "total",
@@ -122,10 +126,18 @@ TASK_COLUMNS = columns(_TASK, "tasks").replace(
 )
 
 
+def known(words: type[Word], value: str) -> Word:
+    """``value`` as one of ``words``. Raises UnknownWord."""
+    try:
+        return words(value)
+    except ValueError as error:
+        raise UnknownWord(f"{value!r} is no {words.__name__}") from error
+
+
 def run_record(row: tuple[Any, ...], plan: str | None = None) -> RunRecord:
     """A row of RUN_COLUMNS; ``plan`` is the column of that name, left out in lists (the record's is empty then)."""
     fields = dict(zip(_RUN, row, strict=True))
-    fields["state"] = RunState(fields["state"])
+    fields["state"] = known(RunState, fields["state"])
     fields["pinned"] = bool(fields["pinned"])
     for name in ("origin_detail", "warnings", "tags"):
         fields[name] = json.loads(fields[name])
@@ -134,14 +146,14 @@ def run_record(row: tuple[Any, ...], plan: str | None = None) -> RunRecord:
 
 def request_record(row: tuple[Any, ...]) -> RequestRecord:
     fields = dict(zip(_REQUEST, row, strict=False))
-    fields["state"] = RequestState(fields["state"])
+    fields["state"] = known(RequestState, fields["state"])
     return RequestRecord(counters=Counters(*row[len(_REQUEST) :]), **fields)
 
 
 def task_record(row: tuple[Any, ...]) -> TaskRecord:
     """A row of TASK_COLUMNS, which are in the order of the record's fields."""
     record = TaskRecord(*row)
-    record.outcome = Outcome(record.outcome)
+    record.outcome = known(Outcome, record.outcome)
     return record
 
 

@@ -10,7 +10,7 @@ from tui_eval.domain import Outcome
 from tui_eval.errors import UsageError
 from tui_eval.store.liveness import state_now
 from tui_eval.store.records import Counters, RunRecord, RunState
-from tui_eval.store.rows import COUNTERS, RUN_COLUMNS, command_arguments, run_record
+from tui_eval.store.rows import COUNTERS, RUN_COLUMNS, command_arguments, known, run_record
 
 LAST = "last"
 _LIVE = tuple(state.value for state in RunState if state.live)
@@ -225,7 +225,7 @@ WHERE requests.run = ?
 def task_value(row: tuple[Any, ...]) -> TaskValue:
     """A row of TASK_VALUES."""
     request, case_id, repeat, outcome, reused, *rest = row
-    return TaskValue(request, case_id, repeat, Outcome(outcome), bool(reused), *rest)
+    return TaskValue(request, case_id, repeat, known(Outcome, outcome), bool(reused), *rest)
 
 
 def size(connection: sqlite3.Connection, run: int) -> int:
