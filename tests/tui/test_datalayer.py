@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import shutil
 import subprocess
 import sys
@@ -172,7 +173,7 @@ async def test_the_composed_plan_is_saved_as_one_that_the_command_line_takes(mak
     app = make_app()
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await form_of(pilot, "text-normalization")
-        await pilot.press("space", "j", "space", "ctrl+o")
+        await pilot.press("space", "space", "ctrl+o")
         await checked(pilot)
         await see(pilot, "ready to start", PATIENCE)
         await pilot.press("w")
@@ -344,24 +345,23 @@ async def test_evalsets_stand_on_the_launch_screen_and_lead_to_their_form(make_a
         await see(pilot, "compose a plan")
 
 
-@pytest.mark.parametrize("hostile", [*MARKUP[:6], *COMMANDS[:4]])
-async def test_hostile_names_are_shown_as_they_are(make_app: Make, tmp_path: Path, hostile: str) -> None:
-    import json
-
+async def test_hostile_names_are_shown_as_they_are(make_app: Make, tmp_path: Path) -> None:
+    hostile = [text for text in (*MARKUP, *COMMANDS) if "\ud800" not in text]  # half a pair is a fault of the file
     spec = {
-        "name": f"evil {hostile}",
-        "metadata": {"agentspec_ids": [f"a{hostile}", "plain"]},
-        "cases": [{"name": hostile, "inputs": {"prompt": hostile}, "expected_output": hostile}],
+        "name": f"evil {MARKUP[7]} {COMMANDS[0]}",
+        "metadata": {"agentspec_ids": [f"a{text}" for text in hostile]},
+        "cases": [{"name": text, "inputs": {"prompt": text}, "expected_output": text} for text in hostile],
     }
     (tmp_path / "evil.evalset.json").write_text(json.dumps(spec))
     app = make_app()
-    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await form_of(pilot, "evil")
-        await pilot.press("space", "j", "space")
-        page = await see(pilot, "2 agentspecs x 1 case")
-        if hostile in MARKUP:
-            assert f"a{hostile}" in page
-        assert "\x1b" not in page
+        assert f"launch evil {MARKUP[7]}" in screen_text(app)
+        for count, text in enumerate(hostile, 1):
+            if text in MARKUP:
+                await see(pilot, f"a{text}")
+            await pilot.press("space")  # marks it, and goes on to the next one
+            assert "\x1b" not in await see(pilot, f"{count} chosen")
         await pilot.press("ctrl+o")
         await checked(pilot)
         assert "\x1b" not in screen_text(app)
