@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault, FaultsError, HistoryError, SpecError, TuiEvalError, UsageError
 from tui_eval.jobs import Job, new_run_id
+from tui_eval.processes.open_files import allow_many_open_files
 from tui_eval.processes.strays import MARK
 from tui_eval.store.faults import explaining
 from tui_eval.store.place import log_path, make_folder
@@ -37,6 +38,7 @@ def carry_out(job: Job, listener: Listener | None = None) -> Ended:
     """Execute the job in this process until its end; signals are obeyed (see ``engine.execution``)."""
     import asyncio
 
+    allow_many_open_files()
     return asyncio.run(execution_of(job)(job, listener=listener, signals=True))
 
 
@@ -140,6 +142,7 @@ def main() -> int:
             os.dup2(nowhere, 1)
             os.close(nowhere)
 
+    allow_many_open_files()
     try:
         ended = asyncio.run(execution_of(job)(job, signals=True, begun=lambda run: say({"run_id": run.run_id})))
     except TuiEvalError as error:

@@ -162,3 +162,13 @@ def test_the_report_of_a_defect_holds_places_and_no_data(tmp_path: Path, monkeyp
     assert "ValueError" in text
     assert secret not in text.replace('secret = "s3cr3t-token"', "")
     assert Path(path).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_was_removed_under_the_shell_is_no_defect(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'rmdir "$PWD"; exec "$@"'
+    command = ["sh", "-c", script, "sh", sys.executable, "-m", "tui_eval", "run", "plan.yaml"]
+    done = subprocess.run(command, cwd=gone, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stderr
+    assert "the current folder is not there any more" in done.stderr

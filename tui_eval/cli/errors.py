@@ -68,6 +68,9 @@ def _status_of(command: click.Command, arguments: Sequence[str]) -> int:
     except OSError as error:
         if _came_from_click_echo(error):
             raise
+        if isinstance(error, FileNotFoundError) and _folder_is_gone():
+            tell("tui-eval: the current folder is not there any more; change into another one (`cd`)")
+            return 2
         return _report_defect(error)
     except Exception as error:
         return _report_defect(error)
@@ -112,6 +115,15 @@ def _report_defect(error: Exception) -> int:
         f"plan. What a run had finished is in the history. {where}"
     )
     return DEFECT
+
+
+def _folder_is_gone() -> bool:
+    """True when the working folder was removed: relative paths have no beginning then."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _came_from_click_echo(error: OSError) -> bool:
