@@ -105,6 +105,13 @@ def test_a_certificate_that_is_not_there_is_found_before_the_first_call(call: Ca
     assert "3 faults" in done.err
 
 
+def test_a_fault_of_the_datasets_section_has_its_place_in_the_plan(call: Call, tmp_path: Path) -> None:
+    path = plan(tmp_path, dataset={"cases": [{"id": "a", "question": "?"}], "sample": {"ids": ["zz"]}})
+    (fault,) = call("validate", path, "--json").json["plans"][0]["faults"]
+    assert (fault["file"], fault["path"]) == (str(path), "requests.agent.dataset.sample.ids")
+    assert path.read_text().splitlines()[fault["line"] - 1].strip() == "ids:"
+
+
 def test_faults_for_machines_have_their_place(call: Call, tmp_path: Path) -> None:
     done = call("validate", plan(tmp_path, solution={"type": "http", "url": "http://x/", "methd": "GET"}), "--json")
     assert done.status == 2

@@ -676,6 +676,17 @@ def test_saved_files_that_use_each_other_are_refused(write: Write, tmp_path: Pat
     assert "No such file" in messages(data(solution={"use": "gone.yaml"}), folder=tmp_path)
 
 
+@pytest.mark.parametrize("section", ["dataset", "solution", "evaluators", "defaults"])
+def test_a_saved_file_that_is_gone_is_the_only_fault(section: str, tmp_path: Path) -> None:
+    gone = {"use": "gone.yaml"}
+    plan = data() if section == "defaults" else data(**{section: [gone] if section == "evaluators" else gone})
+    if section == "defaults":
+        plan["defaults"] = {"solution": gone, "dataset": gone}
+    with pytest.raises(SpecError) as caught:
+        load_plan(plan, folder=tmp_path)
+    assert {fault.message for fault in caught.value.faults} == {"cannot be read: No such file or directory"}
+
+
 # Kinds of other packages.
 
 

@@ -137,6 +137,8 @@ def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _missing_hint(path: Path) -> str:
+    if any(part in ("http:", "https:", "s3:", "gs:") for part in path.parts):
+        return "addresses are not read; fetch the file, and name the copy"
     if "~" in path.parts:
         return "`~` is not expanded; write the path in full or relative to the plan's folder"
     if not path.parent.is_dir():

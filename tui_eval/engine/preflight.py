@@ -89,13 +89,20 @@ def _survey(
         survey = source.check()
     except DatasetError as error:
         for fault in error.faults:
-            report.add(fault)
+            report.add(_placed(fault, request))
         return None
     for note in survey.notes:
         report.add(Fault(note, file=source.label, warning=True))
     for warning in source.warnings:
         report.add(warning)
     return source, survey
+
+
+def _placed(fault: Fault, request: LoadedRequest) -> Fault:
+    """``fault``, with its place in the plan when it is about the section and not about the file."""
+    if fault.file or not fault.path.startswith("dataset"):
+        return fault
+    return request.locate(tuple(fault.path.split("."))).fault(fault.message, fault.hint, warning=fault.warning)
 
 
 def _check_columns(request: LoadedRequest, survey: Survey, report: Preflight) -> None:

@@ -233,7 +233,7 @@ class _Loader:
     def _check_defaults(self, sections: dict[str, Node]) -> None:
         """What no request takes over is checked all the same: a misspelt key must not hide there."""
         solution = sections.get("solution")
-        if solution is not None:
+        if solution is not None and solution.get("use") is None:  # else its saved file cannot be used, and that is told
             named = solution.get("type")
             known = kinds.solution_kinds()
             if named is not None and isinstance(named.value, str) and named.value in known:
@@ -243,7 +243,7 @@ class _Loader:
                 check_texts(solution, text_rules(model, solution=True), None, self.findings)
             elif named is not None or not solution.is_map:
                 self.reader.kind_of(solution, "type", known, "solution")
-        if "dataset" in sections:
+        if "dataset" in sections and sections["dataset"].get("use") is None:
             validated(Dataset, sections["dataset"], self.findings, partial=True, what="dataset")
         for evaluator in items_of(sections.get("evaluators")):
             self.reader.evaluator(evaluator, used=False)

@@ -140,6 +140,8 @@ class RequestReader:
         section = self._section(node, "dataset")
         if section is None:
             return None
+        if section.is_map and section.get("use") is not None:
+            return None  # its saved file cannot be used: a fault already
         dataset = validated(Dataset, section, self.findings, what="dataset")
         check_languages(Dataset, section, self.findings)
         if section.get("path") is not None:
@@ -201,6 +203,8 @@ class RequestReader:
         if not section.is_map:
             validated(BaseModel, section, self.findings, what=what)
             return None
+        if section.get("use") is not None:
+            return None  # its saved file cannot be used: a fault already
         named = section.get(key)
         if named is None:
             self.findings.add(

@@ -28,26 +28,29 @@ class SavedFiles:
         self._read: dict[str, Node | None] = {}
 
     def with_use(self, node: Node, chain: tuple[str, ...] = ()) -> Node:
-        """A section with its ``use: FILE`` replaced by that file's content, under the section's other keys."""
+        """A section with its ``use: FILE`` replaced by that file's content, under the section's other keys.
+
+        Where the file cannot be used, which is a fault then, the section keeps its ``use``: what it lacks is no other.
+        """
         use = node.get("use")
         if use is None:
             return node
-        rest = without(node, ("use",))
         place = node.keys["use"]
         if not isinstance(use.value, str) or not use.value:
             self._findings.add(place, "`use` names a saved file", "for example `use: solutions/prod.yaml`")
-            return rest
+            return node
         if use.value in chain or len(chain) >= DEEPEST_USE:
             self._findings.add(place, f"`{use.value}` is used by itself, or more than {DEEPEST_USE} files deep")
-            return rest
+            return node
         if not self._is_inside(use.value):
             self._findings.add(
                 place, f"`{use.value}` is outside the plan's folder", "name a file below the plan's folder"
             )
-            return rest
+            return node
         saved = self._saved(use.value)
         if saved is None:
-            return rest
+            return node
+        rest = without(node, ("use",))
         merged = merge(self.with_use(saved, (*chain, use.value)), rest)
         return merged if merged is not None else rest
 
