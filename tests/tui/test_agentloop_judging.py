@@ -11,7 +11,7 @@ from tests.platforms.agentloop.fake import EVALUATOR, Answer, Asked, FakePlatfor
 from tests.platforms.agentloop.plans import plan_text
 from tests.support.hostile import MARKUP
 from tests.support.screen_text import screen_text, see
-from tests.tui.test_agentloop import Make, _no_credentials, _place, credentials, fake  # noqa: F401 (fixtures)
+from tests.tui.test_agentloop import PATIENCE, Make, _no_credentials, _place, credentials, fake  # noqa: F401 (fixtures)
 from tests.tui.test_launch import checked
 from tui_eval.spec.loading import load_plan
 from tui_eval.tui.agentloop_judging import evaluator_faults, evaluator_section
@@ -34,33 +34,52 @@ async def test_a_plan_of_the_platform_is_given_an_evaluator_after_a_question_tha
     app = make_app()
     async with app.run_test(size=(110, 40), notifications=True) as pilot:
         await pilot.press("B")
-        await see(pilot, "Demo plan")
+        await see(pilot, "Demo plan", PATIENCE)
         await pilot.press("p")
-        await see(pilot, "Which evaluator of the platform?")
+        await see(pilot, "Which evaluator of the platform?", PATIENCE)
         await pilot.press("enter")
-        page = await see(pilot, "expected_output: dataset.expected_output")
+        page = await see(pilot, "expected_output: dataset.expected_output", PATIENCE)
         assert "output: experiment_output" in page
         await pilot.press("ctrl+o")
-        page = await see(pilot, "Change the plan plan-demo on the platform?")
+        page = await see(pilot, "Change the plan plan-demo on the platform?", PATIENCE)
         assert "judged now with house_style: stays as it is" in page
         assert "+ Builtin.agent_correctness gives correctness" in page
         assert fake.ops("UpdateExperimentPlan") == []
         await pilot.press("n")
-        await see(pilot, "ask again")
+        await see(pilot, "ask again", PATIENCE)
         assert fake.ops("UpdateExperimentPlan") == []
         await pilot.press("p")
-        await see(pilot, "Which evaluator of the platform?")
+        await see(pilot, "Which evaluator of the platform?", PATIENCE)
         await pilot.press("enter")
-        await see(pilot, "expected_output: dataset.expected_output")
+        await see(pilot, "expected_output: dataset.expected_output", PATIENCE)
         await pilot.press("ctrl+o")
-        await see(pilot, "Change the plan plan-demo on the platform?")
+        await see(pilot, "Change the plan plan-demo on the platform?", PATIENCE)
         await pilot.press("y")
-        await see(pilot, "the platform judges with")
+        await see(pilot, "the platform judges with", PATIENCE)
         assert [one.get("evaluatorRef") or one["name"] for one in fake.evaluators] == [
             "house_style",
             "Builtin.agent_correctness",
         ]
         assert fake.evaluators[1]["variableMapping"] == WHOLE
+
+
+async def test_only_offline_plans_are_given_evaluators(
+    make_app: Make,
+    tmp_path: Path,
+    fake: FakePlatform,  # noqa: F811
+) -> None:
+    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
+    app = make_app()
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await pilot.press("B")
+        await see(pilot, "Runs 0", PATIENCE)
+        assert "p evaluator" in screen_text(app)
+        await pilot.press("j", "p")
+        await see(pilot, "Only offline plans", PATIENCE)
+        await pilot.press("2")
+        await see(pilot, "ask again", PATIENCE)
+        assert "p evaluator" not in screen_text(app)
+    assert fake.ops("GetEvaluator") == []
 
 
 async def test_a_mapping_that_does_not_fit_is_told_in_the_form(
@@ -73,13 +92,13 @@ async def test_a_mapping_that_does_not_fit_is_told_in_the_form(
     app = make_app()
     async with app.run_test(size=(110, 40), notifications=True) as pilot:
         await pilot.press("B")
-        await see(pilot, "Demo plan")
+        await see(pilot, "Demo plan", PATIENCE)
         await pilot.press("p")
-        await see(pilot, "Which evaluator of the platform?")
+        await see(pilot, "Which evaluator of the platform?", PATIENCE)
         await pilot.press("enter")
-        await see(pilot, "dataset.expected_output")
+        await see(pilot, "dataset.expected_output", PATIENCE)
         await pilot.press(*["down"] * 5, *"x", "ctrl+o")
-        await see(pilot, "the variable `input` of Builtin.agent_correctness is not mapped")
+        await see(pilot, "the variable `input` of Builtin.agent_correctness is not mapped", PATIENCE)
     assert fake.ops("UpdateExperimentPlan") == []
 
 
@@ -97,10 +116,10 @@ async def test_a_plan_that_someone_else_changed_meanwhile_is_left_alone(
         app.push_screen(ReviewScreen(draft_of_file(file)))
         await checked(pilot)
         await pilot.press("p")
-        await see(pilot, "judged now with no evaluator")
+        await see(pilot, "judged now with no evaluator", PATIENCE)
         fake.evaluators = [{"name": "theirs"}]
         await pilot.press("y")
-        await see(pilot, "meanwhile: look at them again")
+        await see(pilot, "meanwhile: look at them again", PATIENCE)
     assert fake.evaluators == [{"name": "theirs"}]
 
 
@@ -117,20 +136,20 @@ async def test_the_section_of_a_plan_is_a_form_and_its_evaluators_reach_the_plat
         app.push_screen(ReviewScreen(draft_of_file(file)))
         await checked(pilot)
         await pilot.press("p")
-        await see(pilot, "The section names no evaluators")
+        await see(pilot, "The section names no evaluators", PATIENCE)
         await pilot.press("b")
-        page = await see(pilot, "ground_truth_field")
+        page = await see(pilot, "ground_truth_field", PATIENCE)
         assert "cn-hangzhou" in page
         await pilot.press(*["down"] * 6, *"3", "ctrl+t")
-        await see(pilot, "Which evaluator of the platform?")
+        await see(pilot, "Which evaluator of the platform?", PATIENCE)
         await pilot.press("enter")
-        await see(pilot, "variable_mapping")
+        await see(pilot, "variable_mapping", PATIENCE)
         await pilot.press("ctrl+o")
-        await see(pilot, "was added to evaluators")
+        await see(pilot, "was added to evaluators", PATIENCE)
         await pilot.press("ctrl+o")
-        await see(pilot, "3 tasks")
+        await see(pilot, "3 tasks", PATIENCE)
         await checked(pilot)
-        page = await see(pilot, "the platform judges with the evaluators of its plan")
+        page = await see(pilot, "the platform judges with the evaluators of its plan", PATIENCE)
         screen = app.screen
         assert isinstance(screen, ReviewScreen)
         loaded = load_plan(file, overrides=screen.draft.overrides(), environment={})
@@ -138,9 +157,9 @@ async def test_the_section_of_a_plan_is_a_form_and_its_evaluators_reach_the_plat
         assert options.max_rows == 3
         assert [one.variable_mapping for one in options.evaluators] == [WHOLE]
         await pilot.press("p")
-        await see(pilot, "Change the plan plan-demo on the platform?")
+        await see(pilot, "Change the plan plan-demo on the platform?", PATIENCE)
         await pilot.press("y")
-        await see(pilot, "Changed: the plan plan-demo")
+        await see(pilot, "Changed: the plan plan-demo", PATIENCE)
         await checked(pilot)
         assert "the platform judges with the evaluators of its plan" not in screen_text(app)
     assert [one["evaluatorRef"] for one in fake.evaluators] == ["Builtin.agent_correctness"]
@@ -166,9 +185,9 @@ async def test_a_platform_that_refuses_the_change_is_told_and_nothing_else_happe
         app.push_screen(ReviewScreen(draft_of_file(file)))
         await checked(pilot)
         await pilot.press("p")
-        await see(pilot, "Change the plan plan-demo")
+        await see(pilot, "Change the plan plan-demo", PATIENCE)
         await pilot.press("y")
-        await see(pilot, "NoPermission")
+        await see(pilot, "NoPermission", PATIENCE)
     assert fake.evaluators == []
 
 

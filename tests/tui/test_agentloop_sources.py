@@ -11,9 +11,10 @@ import pytest
 
 from tests.platforms.agentloop.fake import KEY, SECRET, FakePlatform
 from tests.support.screen_text import screen_text, see
-from tests.tui.test_agentloop import Make, _no_credentials, _place, credentials, fake  # noqa: F401 (fixtures)
+from tests.tui.test_agentloop import PATIENCE, Make, _no_credentials, _place, credentials, fake  # noqa: F401 (fixtures)
 from tui_eval.tui import platform_aside
 from tui_eval.tui.agentloop_reading import Where, ask, keep_where
+from tui_eval.tui.widgets.panels import PanelTabs
 
 pytestmark = pytest.mark.usefixtures("_no_credentials")
 
@@ -44,14 +45,14 @@ async def test_the_platforms_things_are_one_key_away_from_those_of_the_workspace
     app = make_app()
     async with app.run_test(size=(110, 32), notifications=True) as pilot:
         await pilot.press(key)
-        await see(pilot, f"B AgentLoop {count}, just now")
+        await see(pilot, f"B AgentLoop {count}, just now", PATIENCE)
         await pilot.press("B")
-        page = await see(pilot, there)
+        page = await see(pilot, there, PATIENCE)
         assert app.focused is not None
         assert app.focused.id == list_name
         assert f"{list_name.capitalize()} › AgentLoop" in page.splitlines()[0]
         await pilot.press("B")
-        await see(pilot, f"B AgentLoop {count}")
+        await see(pilot, f"B AgentLoop {count}", PATIENCE)
         assert "› AgentLoop" not in screen_text(app).splitlines()[0]
     assert len(fake.asked) == asked, "a look at what is kept asks nothing"
 
@@ -65,11 +66,11 @@ async def test_the_list_that_is_open_already_turns_to_what_one_comes_from(
     app = make_app()
     async with app.run_test(size=(110, 32), notifications=True) as pilot:
         await pilot.press("B")
-        await see(pilot, "Demo plan")
+        await see(pilot, "Demo plan", PATIENCE)
         await pilot.press("D")
-        await see(pilot, "B AgentLoop 1")
+        await see(pilot, "B AgentLoop 1", PATIENCE)
         await pilot.press("B")
-        await see(pilot, "arith_ds")
+        await see(pilot, "arith_ds", PATIENCE)
         assert app.focused is not None
         assert app.focused.id == "datasets"
 
@@ -79,7 +80,7 @@ async def test_who_has_never_been_there_sees_nothing_of_it(make_app: Make) -> No
     async with app.run_test(size=(110, 32), notifications=True) as pilot:
         for key in "PDE":
             await pilot.press(key)
-            page = await see(pilot, "filter")
+            page = await see(pilot, "filter", PATIENCE)
             assert "AgentLoop" not in page
 
 
@@ -110,11 +111,31 @@ async def test_the_lists_of_the_platform_are_filtered_as_every_list(
     app = make_app()
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await pilot.press("B")
-        await see(pilot, "Demo plan")
+        await see(pilot, "Demo plan", PATIENCE)
         await pilot.press("slash", *"!online")
-        page = await see(pilot, "1 of 2")
+        page = await see(pilot, "1 of 2", PATIENCE)
         assert "Live" not in page
         await pilot.press("enter", "escape")
-        await see(pilot, "Live")
+        await see(pilot, "Live", PATIENCE)
         await pilot.press("slash", *"nothing-like-it", "enter")
-        await see(pilot, "None of the plans matches")
+        await see(pilot, "None of the plans matches", PATIENCE)
+
+
+@pytest.mark.parametrize(("width", "said"), [(120, "B AgentLoop 2, just now"), (64, "B AgentLoop 2"), (50, "")])
+async def test_what_is_elsewhere_takes_only_the_room_that_is_left(
+    make_app: Make,
+    tmp_path: Path,
+    fake: FakePlatform,  # noqa: F811
+    width: int,
+    said: str,
+) -> None:
+    await _listed(tmp_path / "history.db", fake)
+    app = make_app()
+    async with app.run_test(size=(width, 24), notifications=True) as pilot:
+        await pilot.press("P")
+        tabs = app.screen.query_one(PanelTabs)
+        while not tabs.aside:
+            await pilot.pause(0.02)
+        await see(pilot, said or "4 File", PATIENCE)
+        line = screen_text(app).splitlines()[1].rstrip()
+        assert line.endswith(said or "4 File"), line

@@ -105,7 +105,8 @@ def warning_about(plan: PlatformPlan, evaluators: Sequence[AgentLoopEvaluator]) 
         f"the platform judges with the evaluators of its plan {plan.plan_id} ({honoured}) and ignores those of this "
         f"file that are not among them: {', '.join(missing)}",
         path=PATH,
-        hint="`tui-eval agentloop update-plan PLAN` puts them into the platform's plan, after asking",
+        hint="`tui-eval agentloop update-plan PLAN`, or p on the pre-flight page, puts them into the platform's plan, "
+        "after asking",
         warning=True,
     )
 

@@ -108,6 +108,7 @@ class AgentLoopScreen(AgentLoopAsking):
         widget.display = True  # only what is displayed takes the focus
         self.set_focus(widget)
         self._arrange()
+        self.refresh_bindings()
         self._show_details()
 
     def next_panel(self, direction: int) -> None:
@@ -265,6 +266,9 @@ class AgentLoopScreen(AgentLoopAsking):
             if self.size.height < _SHORT and in_front(self):
                 self.focus_panel(len(self.PANELS))  # there is room for one panel only
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self._list == "plans" if action == "judge" else True
+
     def action_files(self) -> None:
         """What the workspace has of the same kind."""
         self.tui.action_go("home" if self._list == "runs" else self._list)
@@ -275,8 +279,8 @@ class AgentLoopScreen(AgentLoopAsking):
         from tui_eval.tui.screens.agentloop_judging import choose_evaluator
 
         current = self._current()
-        if current is None or current[0] != "plans":
-            self.notify("Put the cursor on a plan (1): it is given an evaluator.", severity="warning")
+        if current is None:
+            self.notify("There is no plan here to give an evaluator.", severity="warning")
         elif not current[1].runnable:
             self.notify("Only offline plans with a dataset can be given evaluators here.", severity="warning")
         else:

@@ -20,7 +20,8 @@ _LEAST_GAP = 3
 class PanelTabs(Widget):
     """``1 Requests  2 Tasks  3 Failures 12``: the panels and which of them is shown. Titles are our own words.
 
-    ``aside`` stands at the right end, where there is room: what is not here, and the key that leads there.
+    ``aside`` stands at the right end, where there is room, without what follows its comma where there is less: what is
+    not here, and the key that leads there.
     """
 
     DEFAULT_CSS = """
@@ -41,9 +42,10 @@ class PanelTabs(Widget):
         for place, title in enumerate(titles):
             parts += [(gap if place else "", other), (f"{place + 1} {title}", here if place == self.current else other)]
         tabs = Content.assemble(*parts)
-        room = self.size.width - tabs.cell_length - cell_len(self.aside)
-        if self.aside and room >= _LEAST_GAP:
-            return Content.assemble(tabs, (" " * room + self.aside, other))
+        for aside in dict.fromkeys((self.aside, self.aside.partition(",")[0])):
+            room = self.size.width - tabs.cell_length - cell_len(aside)
+            if aside and room >= _LEAST_GAP:
+                return Content.assemble(tabs, (" " * room + aside, other))
         return tabs.truncate(self.size.width, ellipsis=True)
 
 
