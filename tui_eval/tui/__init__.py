@@ -58,7 +58,9 @@ Rules
   else may take more than a few milliseconds in the event loop. Work of many steps tells how far it is, between steps.
 * A screen that is not in front (``polling.in_front``) draws nothing: the toolkit would send the one in front anew.
 * A key that means something closer here than elsewhere: its id in ``INSTEAD`` of the group.
-* What a screen is for stands first in the line of keys: ids in ``HINTS``; what a key means there: ``LABELS``.
+* What a screen is for stands first in the line of keys: ids in ``HINTS``; what a key means there: ``LABELS`` (a property
+  where it changes). The widget with the focus may have both, too.
+* The toolkit's ``size`` of what scrolls includes the scrollbar: lines are laid out in ``LineTable.across`` cells.
 * A filter is a ``text_query``: words, patterns, "phrases", ``!without``; fields (``tag:x``) are read by its projection.
 * A question before something irreversible, or before anything that calls an agent: ``dialogs.Confirm``. An action that
   asks is marked ``@asks`` instead of ``@work``: keys typed before the question is there wait for it (``type_ahead``).
