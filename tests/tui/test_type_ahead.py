@@ -59,6 +59,19 @@ async def test_keys_for_the_second_of_two_questions_never_reach_the_screen_below
         assert history.run("last").note == "xd"
 
 
+async def test_an_answer_is_taken_where_tasks_begin_before_they_are_known(make_app: Make, tmp_path: Path) -> None:
+    """Textual runs an application with eager tasks where Python has them (3.12 and later), tests without."""
+    asyncio.get_running_loop().set_task_factory(getattr(asyncio, "eager_task_factory", None))
+    path = tmp_path / "history.db"
+    await write_run(path, run_record("goes"))
+    async with make_app().run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("d")
+        await see(pilot, "Delete")
+        await pilot.press("y")
+        await see(pilot, "There is no run")
+
+
 async def test_a_key_typed_with_the_one_that_opens_a_screen_is_that_screens(make_app: Make, tmp_path: Path) -> None:
     await write_run(tmp_path / "history.db", run_record())
     app = make_app()

@@ -17,11 +17,11 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from textual import work
-from textual.worker import NoActiveWorker, get_current_worker
+from textual.worker import NoActiveWorker, WorkerState, get_current_worker
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -44,23 +44,34 @@ ROUNDS = 2
 def asks(group: str = "ask", *, exclusive: bool = False) -> Callable[..., Callable[..., Worker[Any]]]:
     """``@work`` for an action that asks something before it acts: keys wait for its questions.
 
-    The worker is known from the moment the action is called, also before it has run its first line.
+    The worker is known from the moment the action is called, also before it has run its first line; from Python 3.12 on
+    the toolkit's tasks are eager, and it has run up to its first question when the call returns.
     """
 
     def decorate(method: Callable[P, Coroutine[None, None, T]]) -> Callable[P, Worker[T]]:
-        start = work(group=group, exclusive=exclusive)(method)
+        @wraps(method)
+        async def expected(*args: P.args, **kwargs: P.kwargs) -> T:
+            _expect(get_current_worker())
+            return await method(*args, **kwargs)
+
+        start = work(group=group, exclusive=exclusive)(expected)
 
         def started(*args: P.args, **kwargs: P.kwargs) -> Worker[T]:
             worker = start(*args, **kwargs)
-            type_ahead = getattr(worker.node.app, "type_ahead", None)
-            if isinstance(type_ahead, TypeAhead):
-                type_ahead.expect(worker)
+            if worker.state is WorkerState.PENDING:
+                _expect(worker)
             return worker
 
         started.__name__, started.__doc__ = method.__name__, method.__doc__
         return started
 
     return decorate
+
+
+def _expect(worker: Worker[Any]) -> None:
+    type_ahead = getattr(worker.node.app, "type_ahead", None)
+    if isinstance(type_ahead, TypeAhead):
+        type_ahead.expect(worker)
 
 
 class TypeAhead:
@@ -85,7 +96,7 @@ class TypeAhead:
 
     def expect(self, worker: Worker[Any]) -> None:
         """This worker will ask something: keys wait until it has, or has ended."""
-        self._asking[worker] = None
+        self._asking.setdefault(worker, None)
 
     @contextmanager
     def asking(self, question: Screen[Any]) -> Iterator[None]:
