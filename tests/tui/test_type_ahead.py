@@ -59,19 +59,6 @@ async def test_keys_for_the_second_of_two_questions_never_reach_the_screen_below
         assert history.run("last").note == "xd"
 
 
-async def test_an_answer_is_taken_where_tasks_begin_before_they_are_known(make_app: Make, tmp_path: Path) -> None:
-    """Textual runs an application with eager tasks where Python has them (3.12 and later), tests without."""
-    asyncio.get_running_loop().set_task_factory(getattr(asyncio, "eager_task_factory", None))
-    path = tmp_path / "history.db"
-    await write_run(path, run_record("goes"))
-    async with make_app().run_test(size=(100, 30), notifications=True) as pilot:
-        await see(pilot, "completed")
-        await pilot.press("d")
-        await see(pilot, "Delete")
-        await pilot.press("y")
-        await see(pilot, "There is no run")
-
-
 async def test_a_key_typed_with_the_one_that_opens_a_screen_is_that_screens(make_app: Make, tmp_path: Path) -> None:
     await write_run(tmp_path / "history.db", run_record())
     app = make_app()
@@ -103,6 +90,32 @@ class SlowHome(HomeScreen):
         SlowHome.asked_slowly = True
         await slow_question.wait()
         SlowHome.answer = await self.app.push_screen_wait(Prompt("Slow question"))
+
+
+class AskingHome(HomeScreen):
+    """A screen with an action that asks at once."""
+
+    answer: str | None = None
+
+    @asks("change")
+    async def action_note(self) -> None:
+        AskingHome.answer = await self.app.push_screen_wait(Prompt("Quick question"))
+
+
+async def test_an_answer_is_taken_where_tasks_begin_before_they_are_known(
+    make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Textual runs an application with eager tasks where Python has them (3.12 and later), tests without."""
+    asyncio.get_running_loop().set_task_factory(getattr(asyncio, "eager_task_factory", None))
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app()
+    monkeypatch.setattr(app, "get_default_screen", AskingHome)
+    async with app.run_test(size=(100, 24), notifications=True) as pilot:
+        await see(pilot, "completed")
+        type_at_once(app, "n")
+        await see(pilot, "Quick question")
+        type_at_once(app, "x", "enter")
+        await until(pilot, lambda: AskingHome.answer == "x")
 
 
 slow_question = asyncio.Event()
