@@ -116,17 +116,17 @@ defaults:
   evaluators: [{id: exact, as_text: true, strip: true, variable_mapping: {expected_output: dataset.answer}}]
 requests:
   - name: json
-    solution: {type: http, url: "${AGENT}/json?ms=30", body: {question: "{{ question }}"}, output_extractor: output}
+    solution: {type: http, url: "${AGENT}/json?ms=60", body: {question: "{{ question }}"}, output_extractor: output}
   - name: sse
     solution:
       type: http
-      url: ${AGENT}/sse?ms=30
+      url: ${AGENT}/sse?ms=60
       body: {question: "{{ question }}"}
       chunk_extractor: delta
       end_marker: "[DONE]"
   - name: command
     dataset: {sample: {limit: 400}}
-    solution: {type: command, argv: [sh, -c, 'sleep 0.05; echo $(($1))', agent, "{{ sum }}"]}
+    solution: {type: command, argv: [sh, -c, 'sleep 0.1; echo $(($1))', agent, "{{ sum }}"]}
 """
 
 
@@ -151,7 +151,7 @@ def test_a_run_of_two_thousand_tasks_is_killed_at_fifty_moments_and_loses_nothin
             running = "SELECT 1 FROM runs WHERE pid = ? AND state = 'running'"
             while process.poll() is None and not (_stands(product) and product.query(running, process.pid)):
                 time.sleep(0.02)
-            time.sleep(moments.uniform(0, 0.8))
+            time.sleep(moments.uniform(0, 0.4))
             process.kill()
         _, errors = process.communicate(timeout=120)
         now = {row[0]: row for row in product.query("SELECT * FROM tasks WHERE outcome <> 'queued'")}

@@ -160,3 +160,21 @@ async def test_a_process_that_is_given_up_while_it_starts_is_not_left_behind(tmp
         await starting
     await asyncio.sleep(1.5)
     assert not mark.exists()
+
+
+async def test_work_that_ends_while_the_screens_are_left_ends_nothing(make_app: Make) -> None:
+    app = make_app()
+    tells: list[Tell] = []
+
+    async def work(tell: Tell) -> None:
+        tells.append(tell)
+        await asyncio.sleep(60)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await see(pilot, "There is no run")
+        app.long_work.start("writing", work)
+        await pilot.pause()
+        await pilot.press("ctrl+q")
+    (tell,) = tells
+    tell("19 of 20")  # by a thread that was still at it
+    assert app.return_code == 0

@@ -244,8 +244,9 @@ class TuiEvalApp(App[int]):
             self.notify(f"{message.text}; esc goes back.", title="Not in the history", severity="warning", timeout=15)
 
     def _show_work(self) -> None:
-        show = getattr(self.screen, "show_place", None)
-        if show is not None and self.is_running:
+        stack = self.screen_stack  # empty while the screens are left
+        show = getattr(stack[-1], "show_place", None) if stack and self.is_running else None
+        if show is not None:
             show()
 
     def action_stop_work(self) -> None:
