@@ -59,6 +59,15 @@ async def test_keys_for_the_second_of_two_questions_never_reach_the_screen_below
         assert history.run("last").note == "xd"
 
 
+async def test_a_key_typed_with_the_number_of_a_panel_is_that_panels(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app("last")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "capital-000")
+        type_at_once(app, "1", "3", "enter")
+        await see(pilot, "only ✗ failed")
+
+
 async def test_a_key_typed_with_the_one_that_opens_a_screen_is_that_screens(make_app: Make, tmp_path: Path) -> None:
     await write_run(tmp_path / "history.db", run_record())
     app = make_app()

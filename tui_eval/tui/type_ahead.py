@@ -4,7 +4,7 @@ The toolkit hands keys on as they come. A key that is meant for a question that 
 below it: ``R``, enter, ``y`` typed in one go must not copy, cancel or delete anything there. So keys wait while
 
 * the key before has not had its effect yet (it goes up from widget to widget, and so does what is posted for it),
-* the screen in front is not composed yet,
+* the screen in front is not composed yet, or gives the focus to another panel,
 * an action that asks something (:func:`asks`) is on its way to its question, or between two of them.
 
 What takes longer than :data:`PATIENCE` seconds holds no key any more, and the keys that waited for it are dropped: they
@@ -171,7 +171,9 @@ class TypeAhead:
     def _question_is_coming(self) -> bool:
         self._asking = {worker: shown for worker, shown in self._asking.items() if not worker.is_finished}
         front = self._app.screen
-        return not front.is_mounted or not all(self._is_shown(shown) for shown in self._asking.values())
+        if not front.is_mounted or getattr(front, "focus_is_coming", False):
+            return True
+        return not all(self._is_shown(shown) for shown in self._asking.values())
 
     def _is_shown(self, question: Screen[Any] | None) -> bool:
         return question is not None and question in self._app.screen_stack and question.is_mounted

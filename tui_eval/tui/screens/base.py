@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from tui_eval.tui.application import TuiEvalApp
 
 T = TypeVar("T")
+
+FOCUS_SECONDS = 1.0
+"""A focus that has not come by then holds no key any more."""
 
 
 class BaseScreen(Screen[None], inherit_bindings=False):
@@ -42,6 +46,7 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         self._status = ""
         self._watches: list[Watch[object]] = []
         self._focus_next: Widget | None = None
+        self._focus_asked = 0.0
 
     @property
     def tui(self) -> TuiEvalApp:
@@ -111,8 +116,14 @@ class BaseScreen(Screen[None], inherit_bindings=False):
         """Give the focus to a widget once it is displayed, unless something else was asked for by then (None: that the
         focus stays where it was put meanwhile)."""
         self._focus_next = widget
+        self._focus_asked = time.monotonic()
         if widget is not None:
             self.call_after_refresh(self._focus_now, widget)
+
+    @property
+    def focus_is_coming(self) -> bool:
+        """Whether a widget is about to get the focus: a key that follows is meant for it."""
+        return self._focus_next is not None and time.monotonic() - self._focus_asked < FOCUS_SECONDS
 
     def _focus_now(self, widget: Widget) -> None:
         if self._focus_next is widget:
