@@ -11,6 +11,7 @@ from typing import Any
 
 from tui_eval.domain import Outcome, Score
 from tui_eval.errors import HistoryError
+from tui_eval.store.bulk import execute_rows
 from tui_eval.store.encoding import amount, clean, finite, integer, pack, price, shortened, to_json
 from tui_eval.store.liveness import Runner
 from tui_eval.store.migrations import transaction
@@ -211,18 +212,19 @@ def _still_ours(connection: sqlite3.Connection, path: Path, run: int, owner: Run
 
 # A task that is scored again keeps the figures of the call that gave the answer, a resumed one its earlier attempts.
 _FINISH = """
-UPDATE tasks SET outcome = ?, attempts = max(attempts, ?), started_at = ?, finished_at = ?,
-    latency = coalesce(?, latency), score = ?, error_kind = ?, message = ?,
-    output = coalesce(nullif(?, ''), iif(work = 'score', output, '')),
-    trace_id = coalesce(nullif(?, ''), iif(work = 'score', trace_id, '')),
-    input_tokens = coalesce(?, input_tokens), output_tokens = coalesce(?, output_tokens),
-    cost = coalesce(?, cost)
-WHERE id = ? AND outcome = 'queued'
+UPDATE tasks SET outcome = column1, attempts = max(attempts, column2), started_at = column3, finished_at = column4,
+    latency = coalesce(column5, latency), score = column6, error_kind = column7, message = column8,
+    output = coalesce(nullif(column9, ''), iif(work = 'score', output, '')),
+    trace_id = coalesce(nullif(column10, ''), iif(work = 'score', trace_id, '')),
+    input_tokens = coalesce(column11, input_tokens), output_tokens = coalesce(column12, output_tokens),
+    cost = coalesce(column13, cost)
+FROM (VALUES ?) WHERE tasks.id = column14 AND outcome = 'queued'
 """
-_INSERT_ATTEMPT = (
+_INSERT_ATTEMPTS = (
     "INSERT INTO attempts (task, number, started_at, seconds, error_kind, message, status_code, trace_id, payload) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "VALUES ?"
 )
+_INSERT_LOG = "INSERT INTO log (run, at, level, request, message) VALUES ?"
 
 
 def _insert(connection: sqlite3.Connection, tasks: Sequence[Prepared]) -> None:
@@ -239,12 +241,12 @@ def _insert(connection: sqlite3.Connection, tasks: Sequence[Prepared]) -> None:
                 payloads.append((last, *payload))
             attempts.append((key, *attempt, last if payload is not None else None))
         scores += [(key, *score) for score in prepared.scores]
-    changed = connection.executemany(_FINISH, [prepared.row for prepared in tasks]).rowcount
-    if tasks and changed != len(tasks):
+    changed = execute_rows(connection, _FINISH, [prepared.row for prepared in tasks])
+    if changed != len(tasks):
         raise sqlite3.IntegrityError(f"{len(tasks) - changed} finished tasks are not queued")
-    connection.executemany("INSERT INTO payloads VALUES (?, ?, ?)", payloads)
-    connection.executemany(_INSERT_ATTEMPT, attempts)
-    connection.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?)", scores)
+    execute_rows(connection, "INSERT INTO payloads VALUES ?", payloads)
+    execute_rows(connection, _INSERT_ATTEMPTS, attempts)
+    execute_rows(connection, "INSERT INTO scores VALUES ?", scores)
 
 
 def _insert_singly(
@@ -326,8 +328,9 @@ def _write_rest(connection: sqlite3.Connection, run: int, batch: Batch) -> None:
         _cancel(connection, rest)
     if batch.activity is not None:
         _write_activity(connection, run, batch.activity)
-    connection.executemany(
-        "INSERT INTO log (run, at, level, request, message) VALUES (?, ?, ?, ?, ?)",
+    execute_rows(
+        connection,
+        _INSERT_LOG,
         [(run, finite(line.at) or 0.0, line.level, clean(line.request), clean(line.message)) for line in batch.log],
     )
     connection.executemany("UPDATE commands SET taken_at = ?, answer = ? WHERE id = ?", batch.answers)
@@ -346,9 +349,9 @@ def _cancel(connection: sqlite3.Connection, rest: Rest) -> None:
 
 def _write_activity(connection: sqlite3.Connection, run: int, activity: Sequence[Activity]) -> None:
     connection.execute("DELETE FROM activity WHERE run = ?", (run,))
-    connection.executemany(
-        "INSERT OR REPLACE INTO activity (task, run, phase, since, until, attempt, detail) "
-        "SELECT * FROM (VALUES (?, ?, ?, ?, ?, ?, ?)) "
+    execute_rows(
+        connection,
+        "INSERT OR REPLACE INTO activity (task, run, phase, since, until, attempt, detail) SELECT * FROM (VALUES ?) "
         "WHERE EXISTS (SELECT 1 FROM tasks WHERE id = column1 AND outcome = 'queued')",
         [
             (one.task, run, one.phase, finite(one.since) or 0.0, finite(one.until), one.attempt, clean(one.detail))

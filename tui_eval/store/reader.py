@@ -31,6 +31,7 @@ from tui_eval.store.records import (
 )
 from tui_eval.store.rows import (
     ATTEMPT_COLUMNS,
+    QUEUED_COLUMNS,
     REQUEST_COLUMNS,
     SCORE_COLUMNS,
     TASK_COLUMNS,
@@ -299,16 +300,18 @@ class History:
     def queued(self, request: int, after_position: int = -1, limit: int = 500) -> list[QueuedTask]:
         """The next tasks of a request that wait, in order, with their cases (and answers that wait to be judged)."""
         sql = (
-            f"SELECT {TASK_COLUMNS} FROM tasks WHERE request = ? AND tasks.outcome = 'queued' AND position > ? "
-            "ORDER BY position LIMIT ?"
+            f"SELECT cases.codec, cases.data, {QUEUED_COLUMNS} FROM tasks LEFT JOIN cases ON cases.id = case_key "
+            "WHERE request = ? AND outcome = 'queued' AND position > ? ORDER BY position LIMIT ?"
         )
+        found = []
         with explaining(self.path):
-            tasks = [task_record(row) for row in self._rows(sql, request, after_position, limit)]
-        cases = self.cases_of(task.case_key for task in tasks)
-        return [
-            QueuedTask(task, cases[task.case_key], self.answer_of(task.id) if task.work == "score" else None)
-            for task in tasks
-        ]
+            for codec, data, *row in self._rows(sql, request, after_position, limit):
+                task = task_record(tuple(row))
+                if data is None:
+                    raise self._no_case(task.case_key)
+                answer = self.answer_of(task.id) if task.work == "score" else None
+                found.append(QueuedTask(task, unpack(codec, data), answer))
+        return found
 
     def answered(self, request: RequestRecord | int) -> set[int]:
         """The keys of the tasks of a request that have an answer, whatever came of it."""
@@ -322,8 +325,11 @@ class History:
         """The columns of a case. Raises HistoryError when it is gone."""
         found = self.cases_of([case_key])
         if case_key not in found:
-            raise HistoryError(f"{self.path}: case {case_key} is not in the history (was its run deleted?)")
+            raise self._no_case(case_key)
         return found[case_key]
+
+    def _no_case(self, case_key: int) -> HistoryError:
+        return HistoryError(f"{self.path}: case {case_key} is not in the history (was its run deleted?)")
 
     def cases_of(self, keys: Iterable[int]) -> dict[int, dict[str, JsonValue]]:
         """The columns of several cases by key."""
