@@ -60,20 +60,25 @@ class Progress:
     detail: str = ""
 
 
+# Looked up once: this is done for every attempt, and dataclasses.asdict copies at any depth.
+_ANSWER_FIELDS = tuple(item.name for item in fields(Answer) if item.name != "output")
+_USAGE_FIELDS = tuple(item.name for item in fields(Usage))
+
+
 def answer_to_json(answer: Answer) -> dict[str, Any]:
     """The answer as JSON data, empty fields left out."""
     data: dict[str, Any] = {"output": answer.output}
-    for item in fields(answer):
-        value = getattr(answer, item.name)
-        if item.name == "output" or value in (None, "", False) or value == [] or value == {}:
+    for name in _ANSWER_FIELDS:
+        value = getattr(answer, name)
+        if not value:
             continue
-        if item.name == "events":
+        if name == "events":
             value = [[event.at, event.event, event.data] for event in value]
-        elif item.name == "usage":
-            value = asdict(value)
-        elif item.name == "headers":
+        elif name == "usage":
+            value = {field: getattr(value, field) for field in _USAGE_FIELDS}
+        elif name == "headers":
             value = [list(pair) for pair in value]
-        data[item.name] = value
+        data[name] = value
     return data
 
 

@@ -110,13 +110,9 @@ def parse_json(text: str) -> JsonValue:
     Raises :class:`EvaluatorError` when it is nested too deeply to be read.
     """
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_integer,
-        )
+        if text.startswith("\ufeff"):
+            raise json.JSONDecodeError("Unexpected byte order mark", text, 0)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
         raise NotJson(f"{error.msg} ({place}), in {shown(text)}" if text.strip() else "the text is empty") from None
@@ -238,3 +234,9 @@ def _integer(text: str) -> int:
         return int(text)
     except ValueError:
         raise NotJson(f"the number {shown(text)} has too many digits ({len(text)})") from None
+
+
+# Made once: making a decoder takes longer than reading a usual output.
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_integer
+)

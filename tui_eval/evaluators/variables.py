@@ -63,6 +63,8 @@ def check_mapping(mapping: Mapping[str, str], columns: Collection[str], partial:
 
 
 def _column(path: str, name: str, case: Case) -> JsonValue:
+    if path in case.input:
+        return case.input[path]
     for column, rest in _readings(path):
         if column in case.input:
             return _inside(case.input[column], rest, path, name, case)

@@ -5,13 +5,15 @@ Sources: W3C Trace Context, level 1, section 3.2; AgentLoop contract section 2 (
 
 from __future__ import annotations
 
+import random
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-TRACE_ID_HEADERS = ("eagleeye-traceId", "traceId")
+TRACE_ID_HEADERS = ("eagleeye-traceid", "traceid")
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
+# A trace id must be one of its own, not a secret. Its own generator, so that a seed set elsewhere does not repeat ids.
+_DRAW = random.Random()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class TraceContext:
 
     @classmethod
     def new(cls, baggage: Mapping[str, str] | None = None) -> TraceContext:
-        return cls(secrets.token_hex(16), secrets.token_hex(8), baggage or {})
+        digits = f"{_DRAW.getrandbits(192):048x}"
+        return cls(digits[:32], digits[32:], baggage or {})
 
     @property
     def traceparent(self) -> str:
@@ -32,10 +35,14 @@ class TraceContext:
 
 
 def trace_id_from(headers: Mapping[str, str]) -> str | None:
-    """The trace id an agent sent back (header names in any case), None unless it is 32 hex digits and not all zero."""
-    lowered = {name.lower(): value for name, value in headers.items()}
+    """The trace id an agent sent back (header names in lower case), None unless it is usable."""
     for name in TRACE_ID_HEADERS:
-        value = lowered.get(name.lower(), "").strip()
-        if _TRACE_ID.fullmatch(value) and value.strip("0"):
-            return value
+        if name in headers and (found := usable_trace_id(headers[name])):
+            return found
     return None
+
+
+def usable_trace_id(text: str) -> str | None:
+    """``text`` without spaces around it when it is 32 hex digits and not all zero, else None."""
+    value = text.strip()
+    return value if _TRACE_ID.fullmatch(value) and value.strip("0") else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from functools import lru_cache
 
 _CHARSET = re.compile(r"charset\s*=\s*\"?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 # Only encodings of text: Python also knows "zip", "punycode" and others that a server must not be able to start.
@@ -13,6 +14,7 @@ _KNOWN = re.compile(
 )
 
 
+@lru_cache(maxsize=64)
 def media_type(content_type: str) -> str:
     """``application/json`` of ``Application/JSON; charset=utf-8``."""
     return content_type.partition(";")[0].strip().lower()
@@ -22,6 +24,7 @@ def is_json_type(media: str) -> bool:
     return media in ("application/json", "text/json") or media.endswith("+json")
 
 
+@lru_cache(maxsize=64)
 def charset_of(content_type: str) -> str | None:
     """The encoding that the content type names, None if it names none or one that is not known here."""
     found = _CHARSET.search(content_type)

@@ -18,7 +18,7 @@ from tui_eval.errors import Resend, SolutionError
 from tui_eval.net.decoding import Decoders, EncodingError, TooLong, decoder_for
 from tui_eval.net.failures import Failure, failure_of
 from tui_eval.net.sse import EventTooLong
-from tui_eval.net.trace import TraceContext, trace_id_from
+from tui_eval.net.trace import TraceContext, trace_id_from, usable_trace_id
 from tui_eval.net.transport import DeadlineExceeded, Transport
 from tui_eval.solutions.base import CallContext, Limits
 from tui_eval.solutions.body_text import decoded_text
@@ -89,13 +89,15 @@ class Collected:
 
 @dataclass(slots=True)
 class Reply:
-    """What has come back so far. ``started`` is loop time; ``received`` counts bytes on the wire, before decoding."""
+    """What has come back so far. ``started`` is loop time; ``received`` counts bytes on the wire, before decoding.
+    ``by_name`` has the headers by lower-case name; of several with one name the last."""
 
     started: float
     trace_id: str
     place: str
     status: int | None = None
     headers: list[tuple[str, str]] = field(default_factory=list)
+    by_name: dict[str, str] = field(default_factory=dict)
     first_byte_seconds: float | None = None
     received: int = 0
     pieces: list[bytes] = field(default_factory=list)
@@ -107,10 +109,11 @@ class Reply:
     notes: list[str] = field(default_factory=list)
     detail: dict[str, JsonValue] = field(default_factory=dict)
 
-    @property
-    def by_name(self) -> Mapping[str, str]:
-        """Headers by lower-case name; of several with one name the last."""
-        return {name.lower(): value for name, value in self.headers}
+    def head(self, response: httpx.Response) -> None:
+        """Take status and headers."""
+        self.status = response.status_code
+        self.headers = [(name.decode("latin-1"), _header_text(value)) for name, value in response.headers.raw]
+        self.by_name = {name.lower(): value for name, value in self.headers}
 
     @property
     def content_type(self) -> str:
@@ -120,18 +123,17 @@ class Reply:
         return b"".join(self.pieces)
 
     def answer(self, output: JsonValue = None, usage: Usage | None = None, finish_reason: str = "") -> Answer:
-        headers = self.by_name
         return Answer(
             output=output,
             raw=decoded_text(self.body(), self.content_type)[0],
             raw_truncated=self.truncated,
             status_code=self.status,
-            content_type=headers.get("content-type", ""),
+            content_type=self.content_type,
             headers=self.headers,
             events=self.sink.events,
             usage=usage,
             finish_reason=finish_reason,
-            trace_id=trace_id_from(headers) or self.trace_id,
+            trace_id=trace_id_from(self.by_name) or self.trace_id,
             first_byte_seconds=self.first_byte_seconds,
             notes=self.notes,
             detail=self.detail,
@@ -146,9 +148,10 @@ class Reply:
 
 def begin(request: httpx.Request, trace: TraceContext) -> Reply:
     """An empty reply to ``request``; its trace id is the one sent, which may be the user's own."""
-    parts = request.headers.get("traceparent", "").split("-")
-    sent = trace_id_from({"traceId": parts[1]}) if len(parts) > 2 else None
-    return Reply(asyncio.get_running_loop().time(), sent or trace.trace_id, _place(request.url))
+    sent = next((value for name, value in request.headers.raw if name.lower() == b"traceparent"), b"")
+    parts = sent.decode("latin-1").split("-")
+    theirs = usable_trace_id(parts[1]) if len(parts) > 2 and parts[1] != trace.trace_id else None
+    return Reply(asyncio.get_running_loop().time(), theirs or trace.trace_id, _place(request.url))
 
 
 def _place(url: httpx.URL) -> str:
@@ -224,8 +227,7 @@ async def _head(
         raise _connection_error(failure) from error
     except (OSError, ValueError) as error:
         raise SolutionError("argument", f"no way to {reply.place}: {_own_words(error)}") from error
-    reply.status = response.status_code
-    reply.headers = [(name.decode("latin-1"), _header_text(value)) for name, value in response.headers.raw]
+    reply.head(response)
     reply.first_byte_seconds = asyncio.get_running_loop().time() - reply.started
     return response
 

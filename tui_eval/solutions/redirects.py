@@ -40,7 +40,7 @@ def next_request(request: httpx.Request, reply: Reply, follow: bool) -> httpx.Re
         for name, value in request.headers.raw
         if name.lower() not in (b"host", b"content-length") and (same or name.decode("latin-1").lower() in _HARMLESS)
     ]
-    content = request.content if same else b""
+    content = request.read() if same else b""
     return httpx.Request(request.method, target, headers=headers, content=content or None)
 
 

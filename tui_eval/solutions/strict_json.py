@@ -62,16 +62,15 @@ class RepeatedKeys:
 
     def __init__(self) -> None:
         self._names: dict[str, None] = {}
-        self.decoder = json.JSONDecoder(
-            parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=self._object
-        )
 
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        built = dict(pairs)
-        if len(built) != len(pairs):
-            counts = Counter(name for name, _ in pairs)
-            self._names.update(dict.fromkeys(name for name, count in counts.items() if count > 1))
-        return built
+    def decode(self, text: str) -> Any:
+        """The value of ``text`` as Python's reader gives it."""
+        reader = _readers.pop() if _readers else _Reader()
+        reader.repeated = self._names
+        try:
+            return reader.decoder.decode(text)
+        finally:
+            _readers.append(reader)
 
     def notes(self) -> list[str]:
         """What a reader should know of it."""
@@ -82,6 +81,27 @@ class RepeatedKeys:
         return [f"an object of the answer has a key more than once ({shown}{more}): its last value counts"]
 
 
+class _Reader:
+    """A decoder that notes what is ``repeated``. Kept from text to text: making one costs more than a short text."""
+
+    def __init__(self) -> None:
+        self.repeated: dict[str, None] = {}
+        self.decoder = json.JSONDecoder(
+            parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=self._object
+        )
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        built = dict(pairs)
+        if len(built) != len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            self.repeated.update(dict.fromkeys(name for name, count in counts.items() if count > 1))
+        return built
+
+
+_readers: list[_Reader] = []
+"""Those not at work: as many as threads have read at once (taking one and giving it back cannot be interrupted)."""
+
+
 def parse_json(text: str, *, keep_halves: bool = False, repeated: RepeatedKeys | None = None) -> JsonValue:
     """The one JSON value in ``text`` (a BOM before it is allowed). Raises :class:`InvalidJson`. Keys that are there more
     than once are told to ``repeated``.
@@ -90,8 +110,8 @@ def parse_json(text: str, *, keep_halves: bool = False, repeated: RepeatedKeys |
     with the other half (:func:`mend` what they make together).
     """
     try:
-        decoder = _DECODER if repeated is None else repeated.decoder
-        value = decoder.decode(text.removeprefix("\ufeff"))
+        decode = _DECODER.decode if repeated is None else repeated.decode
+        value = decode(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         raise InvalidJson(_in_words(error)) from error
     except InvalidJson:
