@@ -164,7 +164,7 @@ async def test_a_judge_on_the_agents_own_host_cannot_block_itself() -> None:
     async def call_then_judge() -> None:
         async with slots.slot(lane, host="h") as place:
             await asyncio.sleep(0)
-            place.release()
+            place.release_host()
             async with slots.place_at("h"):
                 await asyncio.sleep(0)
 

@@ -21,7 +21,7 @@ SETUP = SolutionSetup(folder=Path("/"), environment={})
 
 
 def rendered(sent: Mapping[str, Any], shown: Mapping[str, Any] | None = None) -> Rendered:
-    return Rendered(sent=sent, shown=shown or sent, fingerprint="0" * 32, case_id="1", case_input={})
+    return Rendered(sent=sent, shown=shown or sent, case_id="1", case_input={})
 
 
 def context(

@@ -36,7 +36,7 @@ class Caller:
         checked = CommandOptions(**options)
         setup = SolutionSetup(folder=self.folder, environment=self.environment)
         fields = {name: options[name] for name in ("argv", "env", "cwd", "stdin_text") if name in options}
-        return CommandSolution(checked, setup), Rendered(fields, fields, "f", str(case.get("id", "c1")), case)
+        return CommandSolution(checked, setup), Rendered(fields, fields, str(case.get("id", "c1")), case)
 
     async def __call__(
         self, *argv: Any, case: dict[str, Any] | None = None, limits: Limits | None = None, **options: Any
@@ -87,7 +87,7 @@ async def test_a_text_too_long_for_an_argument_comes_with_the_advice_to_use_stdi
 async def test_values_that_are_no_texts_arrive_as_their_json(call: Caller) -> None:
     solution, _ = call.prepare({"argv": ["echo", "x"]}, {"id": "c"})
     fields = {"argv": ["printf", "%s|", 5, 1.5, True, None, ["a", 1], {"k": "é"}]}
-    answer = await solution.call(Rendered(fields, fields, "f", "c", {}), CallContext(Limits(), TRACE))
+    answer = await solution.call(Rendered(fields, fields, "c", {}), CallContext(Limits(), TRACE))
     assert answer.output == '5|1.5|true|null|["a", 1]|{"k": "é"}|'
 
 
@@ -310,7 +310,7 @@ async def test_the_preview_is_what_is_sent_with_secrets_still_references(call: C
     options = {"argv": ["agent", "${KEY}"], "env": {"TOKEN": "${KEY}"}, "stdin": "json", "cwd": "sub"}
     solution, request = call.prepare(options, {"id": "c1", "q": "é"})
     sent = {"argv": ["agent", "secret"], "env": {"TOKEN": "secret"}, "cwd": "sub"}
-    preview = solution.preview(Rendered(sent, request.shown, "f", "c1", {"q": "é"}))
+    preview = solution.preview(Rendered(sent, request.shown, "c1", {"q": "é"}))
     assert preview == {
         "argv": ["agent", "${KEY}"],
         "cwd": str(call.folder / "sub"),

@@ -70,7 +70,7 @@ class Caller:
         solution = PythonSolution(PythonOptions(function=function, **options), setup)
         self.made.append(solution)
         fields = {name: options[name] for name in ("arguments", "env") if name in options}
-        return solution, Rendered(fields, fields, "f", "c1", {"q": "hi", "ground_truth": "HI"})
+        return solution, Rendered(fields, fields, "c1", {"q": "hi", "ground_truth": "HI"})
 
     async def __call__(self, name: str, total: float = 20.0, **options: Any) -> Answer:
         solution, request = self.prepare(f"agents:{name}", **options)

@@ -277,12 +277,12 @@ def _dataset_warnings(entry: RequestPreflight) -> list[str]:
 
 def _planned(request: LoadedRequest, cases: Iterable[Case]) -> Iterator[tuple[PlannedTask, Case]]:
     """Every task of a request with its identity. What cannot be rendered has no fingerprint (and will be an error)."""
-    evaluation = evaluation_template(request)
+    evaluation, template = evaluation_template(request), request.template
     for case in cases:
         judged = evaluation(case)
         for repeat in range(request.execution.n_repeat):
             try:
-                fingerprint = request.template.render(case, repeat).fingerprint
+                fingerprint = template.fingerprint(case, repeat)
             except TemplateError:
                 fingerprint = ""
             yield PlannedTask(case.id, repeat, fingerprint, judged), case

@@ -108,12 +108,9 @@ class Slots:
         gate = self._gate(host)
         gate.closed_until = max(gate.closed_until, until)
 
-    @asynccontextmanager
-    async def slot(self, lane: Lane, *, first: bool = False, host: str | None = None) -> AsyncIterator[HostHold]:
-        """Hold a slot of ``lane`` and a place at ``host``; ``first`` goes before the lane's other waiters.
-
-        The place at the host can be given back early, see :meth:`HostHold.release`.
-        """
+    async def take(self, lane: Lane, *, first: bool = False, host: str | None = None) -> Hold:
+        """Wait for a slot of ``lane`` and a place at ``host``; ``first`` goes before the lane's other waiters. The
+        caller must :meth:`~Hold.end` the hold, whatever happens."""
         gate = self._gate(host) if host is not None else None
         waiter = _Waiter(asyncio.get_running_loop().create_future(), gate)
         (lane.waiting.appendleft if first else lane.waiting.append)(waiter)
@@ -122,18 +119,20 @@ class Slots:
             await waiter.future
         except asyncio.CancelledError:
             if waiter.future.done() and not waiter.future.cancelled():
-                self._give_back(lane, gate)
+                Hold(self, lane, gate).end()
             else:
                 _take_off(lane.waiting, waiter)
             raise
-        hold = HostHold(self, gate)
+        return Hold(self, lane, gate)
+
+    @asynccontextmanager
+    async def slot(self, lane: Lane, *, first: bool = False, host: str | None = None) -> AsyncIterator[Hold]:
+        """:meth:`take` for as long as the block."""
+        hold = await self.take(lane, first=first, host=host)
         try:
             yield hold
         finally:
-            hold.release()
-            lane.running -= 1
-            self._in_use -= 1
-            self._grant()
+            hold.end()
 
     @asynccontextmanager
     async def place_at(self, host: str) -> AsyncIterator[None]:
@@ -146,16 +145,14 @@ class Slots:
             await waiter.future
         except asyncio.CancelledError:
             if waiter.future.done() and not waiter.future.cancelled():
-                gate.in_flight -= 1
-                self._grant()
+                self._host_released(gate)
             else:
                 _take_off(self._host_waiters, waiter)
             raise
-        hold = HostHold(self, gate)
         try:
             yield
         finally:
-            hold.release()
+            self._host_released(gate)
 
     def _gate(self, host: str) -> HostGate:
         gate = self._hosts.get(host)
@@ -171,13 +168,6 @@ class Slots:
         if host in table:
             return table[host]
         return table.get(host.rpartition(":")[0]) if not host.endswith("]") else None
-
-    def _give_back(self, lane: Lane, gate: HostGate | None) -> None:
-        lane.running -= 1
-        self._in_use -= 1
-        if gate is not None:
-            gate.in_flight -= 1
-        self._grant()
 
     def _grant(self) -> None:
         """Hand out what can be handed out now; set a timer when only time is missing."""
@@ -245,6 +235,13 @@ class Slots:
         gate.in_flight -= 1
         self._grant()
 
+    def _slot_released(self, lane: Lane, gate: HostGate | None) -> None:
+        lane.running -= 1
+        self._in_use -= 1
+        if gate is not None:
+            gate.in_flight -= 1
+        self._grant()
+
 
 def _take_off(waiting: deque[_Waiter], waiter: _Waiter) -> None:
     """Remove a cancelled waiter; whoever granted slots meanwhile may have done so already."""
@@ -252,16 +249,25 @@ def _take_off(waiting: deque[_Waiter], waiter: _Waiter) -> None:
         waiting.remove(waiter)
 
 
-class HostHold:
-    """A place at a host; :meth:`release` gives it back, a second time does nothing."""
+class Hold:
+    """A slot, and a place at a host if one was asked for."""
 
-    __slots__ = ("_gate", "_slots")
+    __slots__ = ("_gate", "_lane", "_slots")
 
-    def __init__(self, slots: Slots, gate: HostGate | None) -> None:
+    def __init__(self, slots: Slots, lane: Lane, gate: HostGate | None) -> None:
         self._slots = slots
+        self._lane: Lane | None = lane
         self._gate = gate
 
-    def release(self) -> None:
+    def release_host(self) -> None:
+        """Give the place at the host back early; a second time does nothing."""
         gate, self._gate = self._gate, None
         if gate is not None:
             self._slots._host_released(gate)
+
+    def end(self) -> None:
+        """Give back everything; a second time does nothing."""
+        lane, self._lane = self._lane, None
+        if lane is not None:
+            gate, self._gate = self._gate, None
+            self._slots._slot_released(lane, gate)

@@ -6,7 +6,6 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,15 +86,16 @@ async def _call_and_score(
     failure: SolutionError | None = None
     retries = 0
     while True:
-        async with AsyncExitStack() as held:
-            try:
+        try:
+            if deadline is None:
+                hold = await around.slots.take(request.lane, first=retries > 0, host=host)
+            else:
                 async with asyncio.timeout_at(deadline):
-                    place = await held.enter_async_context(
-                        around.slots.slot(request.lane, first=retries > 0, host=host)
-                    )
-            except TimeoutError:
-                assert failure is not None, "the task's limit begins with its first attempt"
-                return _fail(result, failure.kind, _no_time_left(failure, request))
+                    hold = await around.slots.take(request.lane, first=retries > 0, host=host)
+        except TimeoutError:
+            assert failure is not None, "the task's limit begins with its first attempt"
+            return _fail(result, failure.kind, _no_time_left(failure, request))
+        try:
             if not retries:
                 result.started_at = around.wall()
                 deadline = _deadline(request.task_timeout)
@@ -108,9 +108,11 @@ async def _call_and_score(
                     # While this task still has its place: the next one in the queue must not slip through.
                     around.slots.close_host(host, asyncio.get_running_loop().time() + wait)
             else:
-                place.release()  # judging must not keep others from the agent
+                hold.release_host()  # judging must not keep others from the agent
                 await _score(case, answer, main_input(rendered.shown, case), request, around, progress)
                 return None
+        finally:
+            hold.end()
         delay = _delay_or_end(failure, retries, deadline, by_task, request, around)
         if isinstance(delay, str):
             return _fail(result, failure.kind, delay)

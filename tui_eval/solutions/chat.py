@@ -65,7 +65,7 @@ class ChatSolution:
 
     def request_for(self, messages: list[dict[str, Any]]) -> Rendered:
         """A request with ``messages`` as they are, for callers without a case (a judge). The other fields are those of
-        the options, with the values of ``${NAME}`` in place in ``sent``. The fingerprint is empty."""
+        the options, with the values of ``${NAME}`` in place in ``sent``."""
         shown = {
             "base_url": self._options.base_url,
             "model": self._options.model,
@@ -77,7 +77,6 @@ class ChatSolution:
         return Rendered(
             sent={**sent, "messages": messages},
             shown={**shown, "messages": messages},
-            fingerprint="",
             case_id="",
             case_input={},
         )

@@ -99,10 +99,14 @@ class RequestTemplate:
                 shown[field.name] = value if field.shared else field.shown(names)
         except _LeafError as error:
             raise self._explained(error, case) from error.__cause__
-        return Rendered(sent, shown, self._fingerprint(shown, case), case.id, case.input, repeat)
+        return Rendered(sent, shown, case.id, case.input, repeat)
 
-    def _fingerprint(self, shown: Mapping[str, Any], case: Case) -> str:
+    def fingerprint(self, case: Case, repeat: int = 0) -> str:
+        """32 hex digits: equal means the same call. A hash of what may be shown of the request, of the solution's other
+        options and, where the agent gets the whole case, of the case; it depends neither on the values of ``${NAME}``
+        nor, unless it is sent, on the repeat. Raises :class:`TemplateError`."""
         digest = self._hash.copy()
+        shown = self.render(case, repeat).shown
         text = "\n".join(
             f"{name}:{canonical_json(shown[name]) if constant is None else constant}" for name, constant in self._pieces
         )

@@ -137,7 +137,7 @@ class HttpFunction(SolutionFunction):
             raise SolutionError("argument", f"build_request must return an HttpRequestSpec, not {kind}")
         limits = replace(context.limits, total=spec.timeout) if spec.timeout is not None else context.limits
         fields = _fields(spec)
-        rendered = Rendered(fields, fields, "", task.id, task.input)
+        rendered = Rendered(fields, fields, task.id, task.input)
         try:
             answer = await self._http.call(rendered, replace(context, limits=limits))
         except SolutionError as error:
@@ -250,7 +250,7 @@ class CommandFunction(SolutionFunction):
     async def answer(self, task: Task, context: CallContext) -> tuple[Answer, dict[str, JsonValue]]:
         command = _built(self._build, task)
         program = _Program(self._invocation(command))
-        rendered = Rendered({}, {}, "", task.id, task.input)
+        rendered = Rendered({}, {}, task.id, task.input)
         sent: dict[str, JsonValue] = hide_credentials({"argv": command if isinstance(command, str) else list(command)})
         answer = await program.call(rendered, context)
         stderr = answer.stderr.rstrip("\n")
