@@ -15,7 +15,7 @@ async def main(path: Path, run_id: str, tasks: int, pause: float) -> None:
     async with await HistoryWriter.open(path) as writer:
         _, request = await planned(writer, tasks, run_id)
         with History(path) as history:
-            keys = [one.task.id for one in history.queued(request, limit=tasks)]
+            keys = [one.id for one in history.queued(request, limit=tasks)]
         sys.stdout.write("planned\n")
         sys.stdout.flush()
         for number, key in enumerate(keys):

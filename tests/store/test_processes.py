@@ -98,7 +98,7 @@ async def test_a_kill_at_any_moment_loses_nothing_that_was_stored_and_resume_fin
             await resumed.adopt(run_id)
             with reading(path) as history:
                 for one in history.queued(request.id, limit=tasks):
-                    resumed.finished(finished(one.task.id, request.id))
+                    resumed.finished(finished(one.id, request.id))
             await resumed.set_run_state(run.id, RunState.COMPLETED)
             assert resumed.counters(request.id).passed == tasks
         assert check_integrity(path) == []

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from tui_eval.domain import Outcome
 from tui_eval.errors import HistoryError, UsageError
 from tui_eval.store.liveness import this_runner
 from tui_eval.store.opening import open_for_writing
+from tui_eval.store.queue import PAGE_BYTES
 from tui_eval.store.reader import History
 from tui_eval.store.records import RunRecord, RunState, TaskRecord
 from tui_eval.store.task_pages import SORTS, keyset
@@ -33,7 +36,7 @@ async def filled(path: Path, tasks: int = 40) -> RunRecord:
         for number, one in enumerate(queued[:-2]):
             writer.finished(
                 finished(
-                    one.task.id,
+                    one.id,
                     second.id,
                     CYCLE[number % 4],
                     latency=None if number % 5 == 0 else (number * 7 % 11) / 10,
@@ -124,10 +127,10 @@ async def test_queued_tasks_come_in_pages(path: Path) -> None:
     with reading(path) as history:
         request = history.requests(run)[1].id
         (one,) = history.queued(request, limit=1)
-        (two,) = history.queued(request, one.task.position)
-        assert [one.task.case_id, two.task.case_id] == ["c38", "c39"]
+        (two,) = history.queued(request, one.position)
+        assert [one.case_id, two.case_id] == ["c38", "c39"]
         assert two.case_input == {"question": "What is 39?", "n": 39}
-        assert history.queued(request, two.task.position) == []
+        assert history.queued(request, two.position) == []
 
 
 async def test_failures_are_counted_by_their_exact_words(path: Path) -> None:
@@ -294,3 +297,31 @@ async def test_a_reader_can_write_nothing(path: Path) -> None:
     await filled(path)
     with reading(path) as history, pytest.raises(sqlite3.OperationalError, match="readonly"):
         history._connection.execute("DELETE FROM runs")
+
+
+async def test_a_page_of_queued_tasks_is_bounded_by_what_their_cases_weigh(path: Path) -> None:
+    # Hex of random bytes is stored at about half its length: of these, two are as much as one page may hold.
+    texts = [random.Random(number).randbytes(PAGE_BYTES // 2).hex() for number in range(4)] + ["é\x00\U0001f600"] * 3
+    async with await HistoryWriter.open(path) as writer:
+        _, request = await planned(writer, 0)
+        tasks = new_tasks(request, len(texts))
+        await writer.add_tasks([replace(task, case_input={"q": text}) for task, text in zip(tasks, texts, strict=True)])
+    with reading(path) as history:
+        seen: list[str] = []
+        pages = []
+        while page := history.queued(request, len(seen) - 1):
+            pages.append(len(page))
+            seen += [one.case_input["q"] for one in page]
+        assert seen == texts
+        assert pages[0] in (2, 3)
+        assert len(pages) in (2, 3), "small cases come many at once"
+
+
+async def test_a_queued_task_whose_case_is_gone_is_an_error_and_not_passed_over(path: Path) -> None:
+    async with await HistoryWriter.open(path) as writer:
+        _, request = await planned(writer, 3)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM cases WHERE id = 2")
+        connection.commit()
+    with reading(path) as history, pytest.raises(HistoryError, match="the case of `c1` is not in the history"):
+        history.queued(request)

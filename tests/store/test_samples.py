@@ -68,7 +68,7 @@ async def test_a_run_that_an_earlier_program_left_unfinished_is_finished(file: P
             queued = history.queued(request.id)
         assert len(queued) == 5
         for one in queued:
-            writer.finished(finished(one.task.id, request.id, Outcome.PASSED))
+            writer.finished(finished(one.id, request.id, Outcome.PASSED))
         await writer.set_run_state(run.id, RunState.COMPLETED)
         assert writer.counters(request.id).finished == 8
     assert check_integrity(path) == []

@@ -47,7 +47,7 @@ async def test_a_run_whose_runner_is_gone_is_taken_up_where_it_stood(path: Path)
         with reading(path) as history:
             assert history.activity(run) == []
             queued = history.queued(request)
-            assert [(one.task.id, one.task.attempts) for one in queued] == [(2, 1), (3, 0), (4, 0)]
+            assert [(one.id, one.attempts) for one in queued] == [(2, 1), (3, 0), (4, 0)]
         writer.finished(finished(2, request, attempts=[attempt("now", 2)]))
         await writer.flush()
         with reading(path) as history:
@@ -177,7 +177,9 @@ async def test_an_answer_can_be_judged_again_without_calling_the_agent(path: Pat
         assert queued.case_input == changed
         assert queued.answer is not None
         assert queued.answer.answer == {"output": "c"}
-        task = queued.task
+        task = history.task(queued.id)
+        assert task is not None
+        assert queued.latency == 0.25
         assert (task.work, task.line, task.evaluation_fingerprint, task.fingerprint) == ("score", 9, "new", "f2")
         assert (task.reused_from, task.latency, task.attempts, task.score) == (None, 0.25, 1, None)
         assert history.scores(task.id) == []

@@ -30,7 +30,7 @@ async def ended(path: Path, run_id: str, tasks: int = 3) -> None:
         with reading(path) as history:
             queued = history.queued(request, limit=tasks)
         for one in queued:
-            writer.finished(finished(one.task.id, request))
+            writer.finished(finished(one.id, request))
         await writer.set_run_state(run.id, RunState.COMPLETED)
 
 
@@ -149,7 +149,7 @@ async def test_a_backup_is_the_whole_history_as_of_one_moment(path: Path, tmp_pa
     async with await HistoryWriter.open(path) as writer:
         _, request = await planned(writer, 500, "live")
         with reading(path) as history:
-            keys = [one.task.id for one in history.queued(request, limit=500)]
+            keys = [one.id for one in history.queued(request, limit=500)]
         copying = asyncio.create_task(asyncio.to_thread(backup, path, target))
         for key in keys:
             writer.finished(finished(key, request))

@@ -305,18 +305,18 @@ class Execution:
     def _page(self, request: RequestRecord, after: int) -> list[TaskDescription]:
         return [
             TaskDescription(
-                task=queued.task.id,
+                task=queued.id,
                 request=request.name,
                 request_key=request.id,
-                case_id=queued.task.case_id,
+                case_id=queued.case_id,
                 case_input=queued.case_input,
-                position=queued.task.position,
-                repeat=queued.task.repeat,
-                line=queued.task.line,
-                work=queued.task.work,
+                position=queued.position,
+                repeat=queued.repeat,
+                line=queued.line,
+                work=queued.work,
                 answer=queued.answer.answer if queued.answer is not None else None,
-                attempts_made=queued.task.attempts,
-                latency=queued.task.latency,
+                attempts_made=queued.attempts,
+                latency=queued.latency,
             )
             for queued in self._history.queued(request.id, after, PAGE)
         ]

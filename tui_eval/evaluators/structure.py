@@ -144,11 +144,9 @@ def fenced_text(text: str) -> str:
 
 def schema_fault(schema: str, value: JsonValue) -> str | None:
     """Where ``value`` does not fit ``schema`` (a JSON text), the first place only; None when it fits."""
-    from referencing.exceptions import Unresolvable
-
     try:
         error = next(_validator(schema).iter_errors(value), None)
-    except Unresolvable as problem:
+    except _unresolvable() as problem:  # asked for only when something was raised
         raise EvaluatorError(f"schema: {problem} cannot be resolved (schemas are never fetched)") from None
     except (ArithmeticError, RecursionError, re.error) as problem:
         raise EvaluatorError(f"the schema could not be checked: {type(problem).__name__}: {problem}") from None
@@ -169,6 +167,12 @@ def schema_fault_in_worker(argument: dict[str, Any]) -> dict[str, Any]:
         return {"fault": schema_fault(argument["schema"], argument["value"]), "error": ""}
     except EvaluatorError as error:
         return {"fault": None, "error": str(error)}
+
+
+def _unresolvable() -> type[Exception]:
+    from referencing.exceptions import Unresolvable
+
+    return Unresolvable
 
 
 @lru_cache(maxsize=32)

@@ -180,7 +180,7 @@ async def exchange(
         try:
             await _body(response, reply, context, deadline, max_bytes, sink_for)
         finally:
-            await response.aclose()
+            await response.stream.aclose()  # type: ignore[union-attr]
     except SolutionError as error:
         if error.partial is None:
             error.partial = partial(reply)

@@ -62,7 +62,7 @@ class Outgoing:
 
     def preview(self) -> dict[str, Any]:
         """What is sent, as JSON. A reference ``${NAME}`` in the address stays readable."""
-        url = _REFERENCE.sub(r"${\1}", self.url)
+        url = _REFERENCE.sub(r"${\1}", self.url) if "%24" in self.url else self.url
         shown: dict[str, Any] = {"method": self.method, "url": url, "headers": dict(self.headers)}
         if self.body is not None:
             name, value = self.body
@@ -91,12 +91,14 @@ def outgoing(
     if body is not None:
         headers["content-type"] = _CONTENT_TYPES[body[0]]
     headers["traceparent"] = trace.traceparent if trace else NEW_EACH_TIME
-    headers.update(own_headers or {})
+    if own_headers:
+        headers.update(own_headers)
     for name, value in (fields.get("headers") or {}).items():
         lowered = str(name).lower()
         if lowered not in _OF_THE_CONNECTION:
             headers[lowered] = value
-    _add_baggage(headers, trace)
+    if trace is not None and trace.baggage:
+        _add_baggage(headers, trace.baggage)
     url = _with_params(as_text(fields.get("url", "")).strip(), fields.get("params") or {})
     return Outgoing(method.upper(), url, headers, body, problems)
 
@@ -194,12 +196,10 @@ def _content(name: str, value: JsonValue) -> bytes:
         raise SolutionError("argument", f"`body` cannot be sent as JSON: {error}") from error
 
 
-def _add_baggage(headers: dict[str, Any], trace: TraceContext | None) -> None:
+def _add_baggage(headers: dict[str, Any], baggage: Mapping[str, str]) -> None:
     """W3C Baggage: members separated by commas, values percent-encoded."""
-    if trace is None or not trace.baggage:
-        return
     ours = ",".join(
-        f"{quote(str(name), safe='')}={quote(str(value), safe='-._~:/@+')}" for name, value in trace.baggage.items()
+        f"{quote(str(name), safe='')}={quote(str(value), safe='-._~:/@+')}" for name, value in baggage.items()
     )
     theirs = headers.get("baggage")
     headers["baggage"] = f"{theirs},{ours}" if theirs else ours
@@ -207,7 +207,7 @@ def _add_baggage(headers: dict[str, Any], trace: TraceContext | None) -> None:
 
 def _with_params(url: str, params: Mapping[str, Any]) -> str:
     url = url.partition("#")[0]
-    query = urlencode(pairs_of(params), quote_via=quote, errors="replace")
+    query = urlencode(pairs_of(params), quote_via=quote, errors="replace") if params else ""
     if not query:
         return url
     if "?" not in url:

@@ -54,7 +54,9 @@ def _count(value: Mapping[str, JsonValue], *names: str) -> int | None:
 
 def _amount(value: Mapping[str, JsonValue], *names: str) -> float | None:
     for name in names:
-        number = value.get(name)
+        if name not in value:
+            continue
+        number = value[name]
         if isinstance(number, int | float) and not isinstance(number, bool):
             try:
                 if math.isfinite(number) and number >= 0:

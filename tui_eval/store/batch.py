@@ -179,7 +179,7 @@ def _payload(attempt: AttemptRecord, redact: Redact | None) -> tuple[int, bytes]
 
 def _score_row(position: int, score: Score, redact: Redact | None) -> tuple[Any, ...]:
     try:
-        detail = to_json(redact(score.detail) if redact and score.detail else score.detail)
+        detail = to_json(redact(score.detail) if redact else score.detail) if score.detail else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         detail = to_json({"not_stored": f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT]})
     return (

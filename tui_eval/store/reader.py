@@ -7,7 +7,6 @@ import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,6 +18,7 @@ from tui_eval.store.encoding import unpack
 from tui_eval.store.faults import explaining
 from tui_eval.store.migrations import newest_version, steps
 from tui_eval.store.opening import open_read_only
+from tui_eval.store.queue import QUEUED_PAGE, QueuedTask, queued_tasks
 from tui_eval.store.records import (
     Activity,
     AttemptPayload,
@@ -31,7 +31,6 @@ from tui_eval.store.records import (
 )
 from tui_eval.store.rows import (
     ATTEMPT_COLUMNS,
-    QUEUED_COLUMNS,
     REQUEST_COLUMNS,
     SCORE_COLUMNS,
     TASK_COLUMNS,
@@ -50,16 +49,6 @@ __all__ = ["FailureRow", "GivenCommand", "History", "Keyset", "QueuedTask", "Run
 
 _MANY = 500  # keys in one query
 _PAGE = 1000  # tasks at a time while streaming
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedTask:
-    """A task that waits for its turn, with its case. ``answer`` is there when its work is ``score``: the stored
-    attempt that is to be judged again."""
-
-    task: TaskRecord
-    case_input: dict[str, JsonValue]
-    answer: AttemptPayload | None = None
 
 
 class History:
@@ -299,19 +288,14 @@ class History:
 
     def queued(self, request: int, after_position: int = -1, limit: int = 500) -> list[QueuedTask]:
         """The next tasks of a request that wait, in order, with their cases (and answers that wait to be judged)."""
-        sql = (
-            f"SELECT cases.codec, cases.data, {QUEUED_COLUMNS} FROM tasks LEFT JOIN cases ON cases.id = case_key "
-            "WHERE request = ? AND outcome = 'queued' AND position > ? ORDER BY position LIMIT ?"
-        )
-        found = []
+        ((page,),) = self._rows(QUEUED_PAGE, request, after_position, limit)
         with explaining(self.path):
-            for codec, data, *row in self._rows(sql, request, after_position, limit):
-                task = task_record(tuple(row))
-                if data is None:
-                    raise self._no_case(task.case_key)
-                answer = self.answer_of(task.id) if task.work == "score" else None
-                found.append(QueuedTask(task, unpack(codec, data), answer))
-        return found
+            tasks = queued_tasks(page, self.path)
+        for task in tasks:
+            if task.work == "score":
+                task.answer = self.answer_of(task.id)
+                ((task.latency,),) = self._rows("SELECT latency FROM tasks WHERE id = ?", task.id)
+        return tasks
 
     def answered(self, request: RequestRecord | int) -> set[int]:
         """The keys of the tasks of a request that have an answer, whatever came of it."""
@@ -325,11 +309,8 @@ class History:
         """The columns of a case. Raises HistoryError when it is gone."""
         found = self.cases_of([case_key])
         if case_key not in found:
-            raise self._no_case(case_key)
+            raise HistoryError(f"{self.path}: case {case_key} is not in the history (was its run deleted?)")
         return found[case_key]
-
-    def _no_case(self, case_key: int) -> HistoryError:
-        return HistoryError(f"{self.path}: case {case_key} is not in the history (was its run deleted?)")
 
     def cases_of(self, keys: Iterable[int]) -> dict[int, dict[str, JsonValue]]:
         """The columns of several cases by key."""

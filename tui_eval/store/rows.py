@@ -119,9 +119,7 @@ RUN_COLUMNS = columns(_RUN, "runs")
 REQUEST_COLUMNS = columns([*_REQUEST, *COUNTERS], "requests")
 ATTEMPT_COLUMNS = columns(_ATTEMPT, "attempts")
 SCORE_COLUMNS = columns(["task", "evaluator", "value", "passed", "reason", "error", "detail"], "scores")
-QUEUED_COLUMNS = columns(_TASK, "tasks")
-"""Of tasks that are known to be queued: whether one of them runs is not looked up."""
-TASK_COLUMNS = QUEUED_COLUMNS.replace(
+TASK_COLUMNS = columns(_TASK, "tasks").replace(
     "tasks.outcome",
     "CASE WHEN tasks.outcome = 'queued' AND EXISTS (SELECT 1 FROM activity WHERE activity.task = tasks.id) "
     "THEN 'running' ELSE tasks.outcome END",

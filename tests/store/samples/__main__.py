@@ -32,7 +32,7 @@ async def write(path: Path) -> None:
         for run_id, ended in (("20310405-120000-aaaa", True), ("20310406-120000-bbbb", False)):
             run, request = await planned(writer, 8, run_id)
             with History(path) as history:
-                keys = [one.task.id for one in history.queued(request)]
+                keys = [one.id for one in history.queued(request)]
             for number, key in enumerate(keys[: 8 if ended else 3]):
                 outcome = outcomes[number % 5]
                 scores = [Score("exact", 0.5, outcome is Outcome.PASSED, "so", "", {"near": "é 🎈"})]
