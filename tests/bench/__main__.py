@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument("--only", choices=["cpu", "throughput", "memory", "start"], help="One measurement.")
     options = parser.parse_args()
     rounds, tasks = (3, 2_000) if options.quick else (5, 6_000)
+    turns = 7  # a neighbour on the machine spoils one turn or two, not the median of seven
     missed = 0
     with tempfile.TemporaryDirectory() as temporary, agent() as url:
         folder = Path(temporary)
@@ -80,7 +81,7 @@ def main() -> int:
             ),
             "cpu": (
                 "CPU a task over the bare loop's at 64 x 20 ms, at most 1.6",
-                lambda: cpu_ratio(folder, url, rounds, tasks),
+                lambda: cpu_ratio(folder, url, turns, tasks),
                 lambda x: x <= 1.6,
             ),
             "throughput": (
