@@ -7,6 +7,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -80,9 +81,16 @@ def _python() -> Iterator[Finding]:
 def _sqlite() -> Iterator[Finding]:
     import sqlite3
 
-    good = sqlite3.sqlite_version_info >= (3, 37)
-    text = f"{sqlite3.sqlite_version}" + ("" if good else ": 3.37 or newer is needed (strict tables)")
-    yield Finding("sqlite", "good" if good else "bad", text)
+    wanting = ""
+    if sqlite3.sqlite_version_info < (3, 37):
+        wanting = ": 3.37 or newer is needed (strict tables)"
+    else:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            try:
+                connection.execute("SELECT json_array(1)")
+            except sqlite3.OperationalError:
+                wanting = ": it was built without its JSON functions, which are needed (3.38 or newer always has them)"
+    yield Finding("sqlite", "bad" if wanting else "good", f"{sqlite3.sqlite_version}{wanting}")
 
 
 def _packages() -> Iterator[Finding]:
