@@ -7,7 +7,8 @@ sends 0.5 KB) and takes 35 s of CPU for 100,000 rows.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -20,12 +21,21 @@ from textual.strip import Strip
 
 from tui_eval.tui import keys
 from tui_eval.tui.styles import named
-from tui_eval.tui.text import fit, line, pad
-from tui_eval.tui.widgets.cells import GAP, Cell, CellValue, Column, Row, layout, natural
+from tui_eval.tui.widgets import line_drawing as drawing
+from tui_eval.tui.widgets.cells import Column, Row, layout, natural
 from tui_eval.tui.widgets.row_source import ListSource, RowSource
-from tui_eval.tui.widgets.segments import joined
 
-GUTTER = 2
+
+class TableMessage(Message):
+    """What a table tells its owner."""
+
+    def __init__(self, table: LineTable) -> None:
+        super().__init__()
+        self.table = table
+
+    @property
+    def control(self) -> LineTable:
+        return self.table
 
 
 class LineTable(ScrollView, can_focus=True):
@@ -50,17 +60,12 @@ class LineTable(ScrollView, can_focus=True):
 
     cursor: reactive[int] = reactive(0, repaint=False)
 
-    class RowMessage(Message):
+    class RowMessage(TableMessage):
         """Something about one row."""
 
         def __init__(self, table: LineTable, key: Hashable) -> None:
-            super().__init__()
-            self.table = table
+            super().__init__(table)
             self.key = key
-
-        @property
-        def control(self) -> LineTable:
-            return self.table
 
     class Selected(RowMessage):
         """Enter on a row, or a click on the row that has the cursor."""
@@ -68,40 +73,19 @@ class LineTable(ScrollView, can_focus=True):
     class Highlighted(RowMessage):
         """The cursor came to a row."""
 
-    class Sorted(Message):
+    class Sorted(TableMessage):
         """The user wants the rows in the order of a column (its ``sort``), or in their own order ("")."""
 
         def __init__(self, table: LineTable, column: str, descending: bool) -> None:
-            super().__init__()
-            self.table = table
+            super().__init__(table)
             self.column = column
             self.descending = descending
 
-        @property
-        def control(self) -> LineTable:
-            return self.table
-
-    class LastWanted(Message):
+    class LastWanted(TableMessage):
         """The user goes to the last row."""
 
-        def __init__(self, table: LineTable) -> None:
-            super().__init__()
-            self.table = table
-
-        @property
-        def control(self) -> LineTable:
-            return self.table
-
-    class MarksChanged(Message):
+    class MarksChanged(TableMessage):
         """Rows were marked or unmarked."""
-
-        def __init__(self, table: LineTable) -> None:
-            super().__init__()
-            self.table = table
-
-        @property
-        def control(self) -> LineTable:
-            return self.table
 
     def __init__(
         self,
@@ -128,7 +112,7 @@ class LineTable(ScrollView, can_focus=True):
         self.descending = False
         self._cursor_key: Hashable = None
         self._range_from: Hashable = None
-        self._drawn: dict[int, Any] = {}
+        self._drawn: dict[int, drawing.RowLook | None] = {}
         self._wide = False
         self._layout: list[tuple[int, int]] = []
         self._laid_out_for = -1
@@ -164,10 +148,7 @@ class LineTable(ScrollView, can_focus=True):
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Show other columns (of the same rows, which the owner gives anew when their cells differ)."""
         self.columns = tuple(columns)
-        self._lay_out()
-        self._resize_content()
-        self._drawn.clear()
-        self.refresh()
+        self._arrange()
 
     def set_empty(self, text: str) -> None:
         """Change what is said when there is no row."""
@@ -220,91 +201,39 @@ class LineTable(ScrollView, can_focus=True):
         if self._laid_out_for != width:  # first, or a scrollbar has come or gone: that is no change of the size
             self._lay_out()
             self._drawn.clear()
+        styles = drawing.LineStyles(self.rich_style, partial(named, self.app))
         if not self.source.count():
-            return self._empty_line(y, width)
+            return self._strip(drawing.empty_segments(self.empty, y - self.top, width, styles), styles.plain)
         if y < self.top:
-            return self._strip(self._header(), width, self.rich_style)
-        drawing = self._look(y)
-        self._drawn[y] = drawing
-        return self._row_strip(drawing, width)
+            sort, descending = self.sort_column, self.descending
+            titles = drawing.header_segments(self.columns, self._layout, styles, sort=sort, descending=descending)
+            return self._strip(titles, styles.plain)
+        look = self._drawn[y] = self._look(y)
+        if look is None:
+            return Strip.blank(width, styles.plain)
+        return self._strip(drawing.row_segments(look, self.columns, self._layout, styles), styles.of_row(look))
 
     def notify_style_update(self) -> None:
         self._drawn.clear()
         super().notify_style_update()
 
-    def _look(self, y: int) -> Any:
-        """Everything that decides how the line looks; two equal ones need not be drawn twice."""
+    def _look(self, y: int) -> drawing.RowLook | None:
+        """How the line at ``y`` looks now, None below the last row."""
         index = self.scroll_offset.y + y - self.top
         if index >= self.source.count():
             return None
         row = self.source.row(index)
-        key = self.source.key(index)
-        cells = row.cells if row is not None else None
-        return cells, index == self.cursor, key in self.marks, self.has_focus, self.scroll_offset.x
+        return drawing.RowLook(
+            cells=row.cells if row is not None else None,
+            under_cursor=index == self.cursor,
+            marked=self.source.key(index) in self.marks,
+            focused=self.has_focus,
+            scrolled=self.scroll_offset.x,
+        )
 
-    def _row_strip(self, look: Any, width: int) -> Strip:
-        if look is None:
-            return Strip.blank(width, self.rich_style)
-        cells, under_cursor, marked, focused, _ = look
-        base = self.rich_style
-        if under_cursor:
-            base += self._style("cursor" if focused else "cursor-blurred")
-        bar = "▌" if under_cursor and focused else " "
-        segments = [
-            Segment(bar, self._over(base, "gutter")),
-            Segment("●" if marked else " ", self._over(base, "mark")),
-        ]
-        for place, (index, cell_width) in enumerate(self._layout):
-            if place:
-                segments.append(Segment(" " * GAP, base))
-            value = cells[index] if cells is not None else Cell("…", "muted")
-            segments += self._cell(value, cell_width, self.columns[index].right, base)
-        return self._strip(joined(segments), width, base)
-
-    def _cell(self, value: CellValue, width: int, right: bool, base: Style) -> list[Segment]:
-        if isinstance(value, str):
-            return [Segment(pad(line(value, width), width, right), base)]
-        if isinstance(value, Cell):
-            return [Segment(pad(line(value.text, width), width, right), self._over(base, value.style))]
-        segments: list[Segment] = []
-        left = width
-        for part in value:
-            text = fit(line(part.text, left), left)
-            segments.append(Segment(text, self._over(base, part.style)))
-            left -= segments[-1].cell_length
-            if left <= 0:
-                break
-        blank = Segment(" " * left, base)
-        return [blank, *segments] if right else [*segments, blank]
-
-    def _over(self, base: Style, name: str) -> Style:
-        # A reversed cursor line (16 colours, no colour) would show text colours as backgrounds.
-        return base if not name or base.reverse else base + self._style(name)
-
-    def _style(self, name: str) -> Style:
-        return named(self.app, name)
-
-    def _header(self) -> list[Segment]:
-        style = self.rich_style + self._style("header")
-        segments = [Segment(" " * GUTTER, style)]
-        for place, (index, width) in enumerate(self._layout):
-            column = self.columns[index]
-            title = column.heading(width)
-            if self.sort_column and column.sort == self.sort_column:
-                title += "▼" if self.descending else "▲"
-            segments.append(Segment(" " * (GAP if place else 0) + pad(title, width, column.right), style))
-        return joined(segments)
-
-    def _empty_line(self, y: int, width: int) -> Strip:
-        texts = self.empty.split("\n")
-        place = y - self.top
-        text = texts[place] if 0 <= place < len(texts) else ""
-        style = self.rich_style + self._style("title" if place == 0 and len(texts) > 1 else "muted")
-        return self._strip([Segment("  " + fit(text, max(0, width - 2)), style)], width, self.rich_style)
-
-    def _strip(self, segments: list[Segment], width: int, style: Style) -> Strip:
+    def _strip(self, segments: list[Segment], style: Style) -> Strip:
         x = self.scroll_offset.x
-        return Strip(segments).crop_extend(x, x + width, style)
+        return Strip(segments).crop_extend(x, x + self.across, style)
 
     def _draw_changed(self) -> None:
         """Refresh the lines on the screen that would look different now; what is off the screen costs nothing."""
@@ -320,11 +249,8 @@ class LineTable(ScrollView, can_focus=True):
     # -- size and scrolling --
 
     def on_resize(self, event: events.Resize) -> None:
-        self._lay_out()
-        self._drawn.clear()
-        self._resize_content()
+        self._arrange()
         self._scroll_to_cursor()
-        self.refresh()
 
     def on_focus(self) -> None:
         self._draw_changed()
@@ -332,14 +258,21 @@ class LineTable(ScrollView, can_focus=True):
     def on_blur(self) -> None:
         self._draw_changed()
 
+    def _arrange(self) -> None:
+        """Other columns, or another width: lay out and draw everything anew."""
+        self._lay_out()
+        self._resize_content()
+        self._drawn.clear()
+        self.refresh()
+
     def _lay_out(self) -> None:
         self._laid_out_for = self.across
-        room = self.across - GUTTER
+        room = self.across - drawing.GUTTER
         self._layout = natural(self.columns) if self._wide else layout(self.columns, room)
 
     def _resize_content(self) -> None:
-        total = GUTTER + sum(width for _, width in self._layout) + GAP * max(0, len(self._layout) - 1)
-        size = Size(max(self.across, total) if self._wide else self.across, self.source.count() + self.top)
+        across = max(self.across, drawing.line_width(self._layout)) if self._wide else self.across
+        size = Size(across, self.source.count() + self.top)
         if size != self.virtual_size:
             self.virtual_size = size
 
@@ -414,13 +347,10 @@ class LineTable(ScrollView, can_focus=True):
         self._drawn.clear()
 
     def _set_wide(self, wide: bool) -> None:
-        if wide and len(layout(self.columns, self.across - GUTTER)) == len(self.columns):
+        if wide and len(layout(self.columns, self.across - drawing.GUTTER)) == len(self.columns):
             return
         self._wide = wide
-        self._lay_out()
-        self._resize_content()
-        self._drawn.clear()
-        self.refresh()
+        self._arrange()
 
     def action_mark(self) -> None:
         if self.cursor_key is None or not self.marking:
