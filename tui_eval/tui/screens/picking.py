@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -32,12 +32,9 @@ class Offer:
 class PickTable(LineTable, can_focus=False):
     """The table under the filter: the keys come from there, so it looks as if it had the focus."""
 
-    def _look(self, y: int) -> Any:
-        look = super()._look(y)
-        if look is None:
-            return None
-        cells, under_cursor, marked, _, x = look
-        return cells, under_cursor, marked, True, x
+    @property
+    def looks_focused(self) -> bool:
+        return True
 
 
 class Pick(ModalScreen[Hashable | None]):

@@ -217,6 +217,11 @@ class LineTable(ScrollView, can_focus=True):
         self._drawn.clear()
         super().notify_style_update()
 
+    @property
+    def looks_focused(self) -> bool:
+        """Whether the line of the cursor is drawn as that of the table with the focus."""
+        return self.has_focus
+
     def _look(self, y: int) -> drawing.RowLook | None:
         """How the line at ``y`` looks now, None below the last row."""
         index = self.scroll_offset.y + y - self.top
@@ -227,7 +232,7 @@ class LineTable(ScrollView, can_focus=True):
             cells=row.cells if row is not None else None,
             under_cursor=index == self.cursor,
             marked=self.source.key(index) in self.marks,
-            focused=self.has_focus,
+            focused=self.looks_focused,
             scrolled=self.scroll_offset.x,
         )
 
