@@ -129,11 +129,17 @@ def _address(text: str) -> tuple[httpx.URL, bytes]:
         url = httpx.URL(text)
     except (httpx.InvalidURL, UnicodeError) as error:
         raise SolutionError("argument", f"`url` is not a valid address{_url_reason(text)}") from error
-    if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host) or (url.port or 0) > 65535:
+    if not can_be_called(url):
         raise SolutionError(
             "argument", "`url` is not an http:// or https:// address with a host and port; check the template"
         )
     return url, url.netloc
+
+
+def can_be_called(url: httpx.URL) -> bool:
+    """False without http, https, a host or a port from 1 to 65535 (of port 0, httpx would make the scheme's own)."""
+    port_fits = url.port is None or 0 < url.port <= 65535
+    return url.scheme in _DEFAULT_PORTS and bool(_HOST.fullmatch(url.raw_host)) and port_fits
 
 
 @lru_cache(maxsize=128)
@@ -179,8 +185,8 @@ def _body(fields: Mapping[str, Any], json_body: bool) -> tuple[str, JsonValue] |
         return "body", fields.get("body")
     if fields.get("form") is not None:
         return "form", dict(fields["form"])
-    if fields.get("text") is not None:
-        return "text", as_text(fields["text"])
+    if (text := fields.get("text")) is not None:
+        return "text", text if isinstance(text, bytes) else as_text(text)
     return None
 
 
@@ -189,7 +195,7 @@ def _content(name: str, value: JsonValue) -> bytes:
     if name == "form":
         return urlencode(pairs_of(value), errors="replace").encode("ascii")
     if name == "text":
-        return str(value).encode("utf-8", "replace")
+        return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
     try:
         return to_json_bytes(value)
     except (ValueError, TypeError, RecursionError) as error:

@@ -7,6 +7,7 @@ program's: WHATWG event streams, limits over the whole call, errors in a stream 
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,20 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.domain import Answer, Case, JsonValue
-from tui_eval.errors import SolutionError
+from tui_eval.errors import Resend, SolutionError
 from tui_eval.net.trace import TraceContext
+from tui_eval.platforms.agentloop.described import DescribedHttp
 from tui_eval.solutions.base import CallContext, Limits, SolutionSetup
-from tui_eval.solutions.chunks import StreamRules
 from tui_eval.solutions.command import CommandSolution, Invocation
-from tui_eval.solutions.extract import Missing
-from tui_eval.solutions.http import HttpSolution
-from tui_eval.solutions.outgoing import Outgoing, outgoing
 from tui_eval.solutions.strict_json import InvalidJson, parse_json
 from tui_eval.spec.credentials import hide_credentials
 from tui_eval.spec.rendered import Rendered
-from tui_eval.spec.solution_options import CommandOptions, HttpOptions
+from tui_eval.spec.solution_options import CommandOptions
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
+_IDEMPOTENT = frozenset(METHODS) - {"POST", "PATCH"}
+"""Methods whose request may be sent again when its answer was lost (RFC 9110, section 9.2.2)."""
+_RETRY_SECONDS = 0.5
+"""Before the first retry; doubled for each further one (contract, section 2)."""
+_PARTIAL_KEPT = 2000
 
 
 @dataclass
@@ -92,19 +95,33 @@ class SolutionFunction:
     async def __call__(self, task: Task, pre_hook: Any = None) -> SolutionOutput:
         context = CallContext(Limits(total=self.timeout), TraceContext.new())
         try:
-            answer, sent = await self.answer(task, context)
+            answer, sent = await self._answered(task, context)
         except SolutionError as error:
             partial = error.partial or Answer()
             said: dict[str, Any] = {"error_type": error.kind, "error_message": error.message}
             if partial.status_code is not None:
                 said["status_code"] = partial.status_code
-            return SolutionOutput(False, partial.output, [], {**said, "traceId": context.trace.trace_id})
+            if partial.raw:
+                said["partial_response"] = partial.raw[:_PARTIAL_KEPT]
+            said["traceId"] = partial.trace_id or context.trace.trace_id
+            return SolutionOutput(False, partial.output, [], said)
         finally:
             await self.aclose()
         meta: dict[str, Any] = {"request": sent, "traceId": answer.trace_id}
         if answer.status_code is not None:
             meta["status_code"] = answer.status_code
         return SolutionOutput(True, answer.output, [], meta)
+
+    async def _answered(self, task: Task, context: CallContext) -> tuple[Answer, dict[str, JsonValue]]:
+        """The answer, asked for again where nothing was sent; in a run the engine does that."""
+        for retry in range(self.retries):
+            try:
+                return await self.answer(task, context)
+            except SolutionError as error:
+                if error.kind != "connection" or error.resend not in (Resend.UNSENT, Resend.REJECTED):
+                    raise
+            await asyncio.sleep(_RETRY_SECONDS * 2.0**retry)
+        return await self.answer(task, context)
 
 
 class HttpFunction(SolutionFunction):
@@ -128,7 +145,7 @@ class HttpFunction(SolutionFunction):
         self._trace_header = (
             trace_id_response_header or os.environ.get("AGENTLOOP_TRACE_ID_RESPONSE_HEADER") or ""
         ).lower()
-        self._http = _SpecHttp(chunk_extractor)
+        self._http = DescribedHttp(chunk_extractor)
 
     async def answer(self, task: Task, context: CallContext) -> tuple[Answer, dict[str, JsonValue]]:
         spec = _built(self._build, task)
@@ -143,56 +160,27 @@ class HttpFunction(SolutionFunction):
         except SolutionError as error:
             if error.partial is None:
                 error.partial = Answer()
+            self._take_trace_id(error.partial)
             error.partial.detail.setdefault("request", self._shown(rendered))
+            if error.kind == "connection" and spec.method in _IDEMPOTENT:
+                error.resend = Resend.REJECTED
             raise
+        self._take_trace_id(answer)
+        answer.output = _plain(answer)
+        return answer, self._shown(rendered)
+
+    def _take_trace_id(self, answer: Answer) -> None:
+        """That of the header which the user names, where the answer has it; a refusal has one too."""
         own = {name.lower(): value for name, value in answer.headers}.get(self._trace_header, "").strip()
         if self._trace_header and own:
             answer.trace_id = own
-        answer.output = _plain(answer)
-        return answer, self._shown(rendered)
 
     def _shown(self, rendered: Rendered) -> dict[str, JsonValue]:
         return hide_credentials(self._http.preview(rendered))
 
     async def aclose(self) -> None:
         await self._http.aclose()
-        self._http = _SpecHttp(self._http.chunk_extractor)
-
-
-class _SpecHttp(HttpSolution):
-    """Our HTTP solution with everything about the request taken from a spec, and a function in place of an expression."""
-
-    def __init__(self, chunk_extractor: Callable[[Any], Any] | None) -> None:
-        setup = SolutionSetup(folder=Path.cwd(), environment=os.environ)
-        super().__init__(HttpOptions(url="http://127.0.0.1/"), setup)
-        self.chunk_extractor = chunk_extractor
-        if chunk_extractor is not None:
-            self._streams = StreamRules(text=_FunctionExtractor(chunk_extractor))  # type: ignore[arg-type]
-
-    def _outgoing(self, fields: Any, context: CallContext | None) -> Outgoing:
-        trace = context.trace if context else None
-        return outgoing(fields["method"], fields, trace, json_body=fields["has_json"])
-
-
-class _FunctionExtractor:
-    """A user's function over the JSON of an event, where the engine knows JMESPath: nothing, or a fault in it, is an
-    event without text."""
-
-    expression = "chunk_extractor"
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function = function
-
-    def value(self, document: JsonValue) -> JsonValue:
-        try:
-            found = self._function(document)
-        except Exception:  # whatever a user's function raises for an event that is not of its kind
-            return None
-        return None if found is None else str(found)
-
-    def find(self, document: JsonValue, subject: str = "") -> JsonValue | Missing:
-        found = self.value(document)
-        return Missing("chunk_extractor gave nothing") if found is None else found
+        self._http = DescribedHttp(self._http.chunk_extractor)
 
 
 def _built(build: Callable[[Task], Any], task: Task) -> Any:
@@ -213,8 +201,12 @@ def _fields(spec: HttpRequestSpec) -> dict[str, Any]:
     }
     if isinstance(spec.data, Mapping):
         fields["form"] = dict(spec.data)
+    elif isinstance(spec.data, bytes | bytearray):
+        fields["text"] = bytes(spec.data)
+        if not any(name.lower() == "content-type" for name in fields["headers"]):
+            fields["headers"]["content-type"] = "application/octet-stream"
     elif spec.data is not None:
-        fields["text"] = spec.data.decode("utf-8", "replace") if isinstance(spec.data, bytes) else str(spec.data)
+        fields["text"] = str(spec.data)
     return fields
 
 
