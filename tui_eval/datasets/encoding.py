@@ -135,6 +135,29 @@ def read_lines(
     return _text_lines(read_text(file, encoding, chunks), separator, limit)
 
 
+def whole_lines(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    """The bytes in pieces that end behind a line feed, but for the last one. ``limit`` is in bytes: a piece that would
+    be longer, because one line is, ends in the middle of that line, and is the last."""
+    begun: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join((*begun, chunk[:end]))
+            begun, size = [], 0
+        begun.append(chunk[end:])
+        size += len(chunk) - end
+        if size > limit:
+            break
+    if size:
+        yield b"".join(begun)
+
+
+def lines_of(piece: bytes, encoding: TextEncoding, limit: int, start: Place) -> Iterator[Line]:
+    """The lines of a piece of a file whose lines can be cut as bytes; see :func:`read_lines`."""
+    return _byte_lines(_cut((piece,), b"\n", limit), encoding, limit, start)
+
+
 def _byte_lines(
     pieces: Iterator[tuple[bytes, int, bool]], encoding: TextEncoding, limit: int, start: Place
 ) -> Iterator[Line]:

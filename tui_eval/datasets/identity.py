@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import repeat
+from typing import NamedTuple, TypeAlias
 
-from tui_eval.datasets.rows import BadRow, Item, Row, excerpt
+from tui_eval.datasets.rows import UNKNOWN, BadRow, Block, Item, Row, excerpt
 from tui_eval.domain import Case, JsonValue, canonical_json
 from tui_eval.errors import DatasetError, Fault
 from tui_eval.spec.nearest import suggestion
@@ -29,6 +30,25 @@ class NoIdColumn(DatasetError):
 
 
 Built: TypeAlias = Case | BadRow
+
+
+class CaseBlock(NamedTuple):
+    """Cases that follow each other, many at a time: a :class:`Block` with the ids. ``generated``: they are made from
+    the content."""
+
+    ids: list[str]
+    rows: Sequence[Mapping[str, JsonValue]]
+    lines: Sequence[int]
+    texts: Sequence[str]
+    generated: bool = False
+
+    def cases(self) -> Iterator[Case]:
+        return map(Case, self.ids, self.rows, self.lines, repeat(self.generated))
+
+
+def rows_of(block: Block) -> Iterator[Row]:
+    """The records of a block one by one (where they begin in the file is not known)."""
+    return map(Row, block.rows, block.lines, repeat(UNKNOWN))
 
 
 class SeenHashes:
@@ -54,6 +74,27 @@ class SeenHashes:
             self._grow()
         return False
 
+    def repeated(self, numbers: Iterable[int]) -> list[int]:
+        """Adds all; those of them that were there already. What :meth:`add` does, quicker for many."""
+        slots, mask, used = self._slots, self._mask, self._used
+        found = []
+        for number in numbers:
+            key = number & _MASK or 1
+            at = key & mask
+            while (there := slots[at]) and there != key:
+                at = (at + 1) & mask
+            if there:
+                found.append(number)
+                continue
+            slots[at] = key
+            used += 1
+            if used * 2 > mask:
+                self._used = used
+                self._grow()
+                slots, mask = self._slots, self._mask
+        self._used = used
+        return found
+
     def _grow(self) -> None:
         old = self._slots
         mask = self._mask = self._mask * 2 + 1
@@ -75,7 +116,14 @@ class ContentIds:
         self._repeats: dict[str, int] = {}
 
     def next(self, columns: Mapping[str, JsonValue]) -> str:
-        name = content_id(columns)
+        return self._numbered(content_id(columns))
+
+    def block(self, block: Block) -> CaseBlock:
+        texts = block.texts or list(map(canonical_json, block.rows))
+        names = [hashlib.sha256(text.encode("utf-8")).hexdigest()[:16] for text in texts]
+        return CaseBlock(list(map(self._numbered, names)), block.rows, block.lines, texts, generated=True)
+
+    def _numbered(self, name: str) -> str:
         if not self._seen.add(int(name, 16)):
             return name
         number = self._repeats.get(name, 1) + 1
@@ -106,35 +154,71 @@ def id_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else canonical_json(value)
 
 
-def build(items: Iterable[Item], column: str, name: str, before: int = 0) -> Iterator[Built]:
-    """Cases with the ids of a column; ``before`` counts the records that came earlier.
+class IdColumn:
+    """Makes cases with the ids of a column; ``before`` counts the records that came earlier."""
 
-    A record without a usable id is a fault. Raises NoIdColumn at the end when there were records and none had the
-    column.
-    """
-    names: tuple[str, ...] = ()
-    found = False
-    for number, item in enumerate(items, start=before + 1):
+    def __init__(self, column: str, name: str, before: int = 0) -> None:
+        self._column = column
+        self._name = name
+        self._number = self._before = before
+        self._names: tuple[str, ...] = ()
+        self._found = False
+
+    def built(self, item: Item) -> Built:
+        """The case of a record; a record without a usable id is a fault."""
+        self._number += 1
         if isinstance(item, BadRow):
-            yield item
-            continue
+            return item
         columns, line, _ = item
-        value = columns.get(column)
+        value = columns.get(self._column)
         # The common case first: a short, printable text.
         if type(value) is str and len(value) <= LONGEST_ID and value.isprintable() and value.strip():
-            found = True
-            yield Case(value, columns, line)
-        elif column in columns:
-            found = True
-            yield _unusual(item, column, name, number)
+            self._found = True
+            return Case(value, columns, line)
+        if self._column in columns:
+            self._found = True
+            return self._unusual(item)
+        self._names = self._names or tuple(columns)
+        message = f"no column `{excerpt(self._column, 80)}`, which is to hold the id"
+        return NoIdRow(Fault(message, file=self._name, line=line, path=_record(item, self._number)))
+
+    def built_block(self, block: Block) -> Iterator[CaseBlock | Built]:
+        """The cases of many records: together when all ids are usable texts or whole numbers, else one by one."""
+        values = [row.get(self._column) for row in block.rows]
+        kinds = set(map(type, values))
+        ids: list[str] = list(map(str, values)) if kinds in ({str}, {int}) else []
+        if ids and _all_usable(ids):
+            self._number += len(ids)
+            self._found = True
+            yield CaseBlock(ids, *block)
         else:
-            names = names or tuple(columns)
-            message = f"no column `{excerpt(column, 80)}`, which is to hold the id"
-            yield NoIdRow(Fault(message, file=name, line=line, path=_record(item, number)))
-    if names and not found and not before:
-        message = f"no record has the column `{excerpt(column, 80)}`, which is to hold the id"
-        hint = suggestion(column, names, label="columns") or "name a column that every record has"
-        raise NoIdColumn([Fault(message, file=name, path="dataset.id", hint=hint)])
+            yield from map(self.built, rows_of(block))
+
+    def end(self) -> None:
+        """Raises NoIdColumn when there were records, none had the column, and these were all."""
+        if self._names and not self._found and not self._before:
+            message = f"no record has the column `{excerpt(self._column, 80)}`, which is to hold the id"
+            hint = suggestion(self._column, self._names, label="columns") or "name a column that every record has"
+            raise NoIdColumn([Fault(message, file=self._name, path="dataset.id", hint=hint)])
+
+    def _unusual(self, row: Row) -> Built:
+        value = row.columns[self._column]
+        if problem := id_problem(value):
+            message = f"the id in column `{excerpt(self._column, 80)}` {problem}"
+            return BadRow(Fault(message, file=self._name, line=row.line, path=_record(row, self._number)))
+        return Case(id_text(value), row.columns, row.line)
+
+
+def _all_usable(ids: list[str]) -> bool:
+    """Whether none of the texts has an :func:`id_problem`."""
+    return all(map(str.strip, ids)) and max(map(len, ids)) <= LONGEST_ID and "".join(ids).isprintable()
+
+
+def build(items: Iterable[Item], column: str, name: str, before: int = 0) -> Iterator[Built]:
+    """Cases with the ids of a column, one by one; see :class:`IdColumn`. Raises NoIdColumn at the end."""
+    ids = IdColumn(column, name, before)
+    yield from map(ids.built, items)
+    ids.end()
 
 
 def build_generated(items: Iterable[Item], make_id: Callable[[Mapping[str, JsonValue]], str]) -> Iterator[Built]:
@@ -144,14 +228,6 @@ def build_generated(items: Iterable[Item], make_id: Callable[[Mapping[str, JsonV
             yield item
         else:
             yield Case(make_id(item.columns), item.columns, item.line, generated_id=True)
-
-
-def _unusual(row: Row, column: str, name: str, number: int) -> Built:
-    value = row.columns[column]
-    if problem := id_problem(value):
-        message = f"the id in column `{excerpt(column, 80)}` {problem}"
-        return BadRow(Fault(message, file=name, line=row.line, path=_record(row, number)))
-    return Case(id_text(value), row.columns, row.line)
 
 
 def _record(row: Row, number: int) -> str:

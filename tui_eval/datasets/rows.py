@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -29,6 +29,15 @@ class BadRow:
 
 
 Item: TypeAlias = Row | BadRow
+
+
+class Block(NamedTuple):
+    """Well-formed records that follow each other, many at a time. ``lines`` is the line that each begins on, ``texts``
+    the canonical JSON of each where the reader has it anyway, else empty."""
+
+    rows: Sequence[Mapping[str, JsonValue]]
+    lines: Sequence[int]
+    texts: Sequence[str] = ()
 
 
 class Place(NamedTuple):

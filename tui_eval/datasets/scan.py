@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval.datasets import sampling
-from tui_eval.datasets.identity import NoIdColumn, NoIdRow
+from tui_eval.datasets.identity import CaseBlock, NoIdColumn, NoIdRow
 from tui_eval.datasets.rows import Reading, excerpt, refusal
 from tui_eval.datasets.survey import Columns, ContentHash, FaultList, Repeats, Skipped, Survey
 from tui_eval.domain import Case
@@ -64,8 +64,10 @@ class _Scan:
         matches = self._matcher()
         skip = self.source.spec.skip_bad_lines
         try:
-            for built in self.source.built(self.reading):
-                if isinstance(built, Case):
+            for built in self.source.built_in_blocks(self.reading):
+                if isinstance(built, CaseBlock):
+                    self._block(built, matches)
+                elif isinstance(built, Case):
                     self._case(built, matches)
                 elif skip:
                     self.skipped.add(built.fault)
@@ -152,6 +154,29 @@ class _Scan:
             self.lottery.enter(position, case.id)
         elif taken and (self.sample.limit is None or self.selected < self.sample.limit):
             self._select(case)
+
+    def _block(self, block: CaseBlock, matches: Callable[[Case], bool]) -> None:
+        """The same as :meth:`_case` for each case of a block."""
+        if self.sample.where is not None or self.sample.ids is not None:
+            for case in block.cases():
+                self._case(case, matches)
+            return
+        size, position = len(block.ids), self.count
+        self.count += size
+        self.generated = self.generated or block.generated
+        if not block.generated:
+            self.repeats.add_all(block.ids)
+        if self.sampling:
+            self.all_columns.add_all(block.rows)
+        if self.lottery is not None:
+            for place, case_id in enumerate(block.ids, position):
+                self.lottery.enter(place, case_id)
+            return
+        taken = size if self.sample.limit is None else min(size, self.sample.limit - self.selected)
+        if taken > 0:
+            self.selected += taken
+            self.columns.add_all(block.rows[:taken])
+            self.content.add_all(block, taken)
 
     def _select(self, case: Case) -> None:
         self.selected += 1

@@ -11,10 +11,10 @@ from typing import Any
 
 from tui_eval.datasets import formats, inline, sampling
 from tui_eval.datasets.files import InputFile, open_input
-from tui_eval.datasets.identity import Built, ContentIds, build, build_generated
+from tui_eval.datasets.identity import Built, CaseBlock, ContentIds, IdColumn, build, build_generated
 from tui_eval.datasets.limits import Limits, limits_from
 from tui_eval.datasets.paging import Pages
-from tui_eval.datasets.rows import BEGIN, BadRow, Item, Place, Reading, refusal
+from tui_eval.datasets.rows import BEGIN, BadRow, Block, Item, Place, Reading, refusal
 from tui_eval.datasets.scan import scan
 from tui_eval.datasets.survey import Survey
 from tui_eval.domain import Case
@@ -106,7 +106,11 @@ class DatasetSource:
     def cases(self) -> Iterator[Case]:
         """Every well-formed case, before sampling. Broken records are left out and ids that occur twice are not looked
         for: :meth:`check` does both. Raises DatasetError where the file cannot be read further."""
-        return (built for built in self.built(Reading()) if isinstance(built, Case))
+        for built in self.built_in_blocks(Reading()):
+            if isinstance(built, CaseBlock):
+                yield from built.cases()
+            elif isinstance(built, Case):
+                yield built
 
     def sampled(self) -> Iterator[Case]:
         """The cases that take part: ``ids``, then ``where``, then ``limit`` (at random, but the same ones for the same
@@ -161,6 +165,47 @@ class DatasetSource:
         if self._file is None:
             return inline.read(self.spec.cases or [])
         return formats.reader(self.format).read(self._file, self.spec, self._limits, reading, start)
+
+    def blocks(self, reading: Reading) -> Iterator[Block | Item]:
+        """The same as :meth:`items`, many rows at a time where the format can."""
+        if self._file is not None:
+            reader = formats.reader(self.format)
+            in_blocks: Callable[..., Iterator[Block | Item]] | None = getattr(reader, "blocks", None)
+            if in_blocks is not None:
+                return in_blocks(self._file, self.spec, self._limits, reading)
+        return self.items(reading)
+
+    def built_in_blocks(self, reading: Reading) -> Iterator[CaseBlock | Built]:
+        """The same as :meth:`built`, many cases at a time where the format can and nothing is wrong with them."""
+        items = self.blocks(reading)
+        if self.spec.id is not None:
+            yield from self._in_blocks(items, 0)
+            return
+        for before, item in enumerate(items):
+            if isinstance(item, BadRow):
+                yield item
+                continue
+            first = item.rows[0] if isinstance(item, Block) else item.columns
+            self.id_column = "id" if "id" in first else None
+            yield from self._in_blocks(chain([item], items), before)
+            return
+
+    def _in_blocks(self, items: Iterator[Block | Item], before: int) -> Iterator[CaseBlock | Built]:
+        if self.id_column is None:
+            made = ContentIds()
+            for item in items:
+                if isinstance(item, Block):
+                    yield made.block(item)
+                else:
+                    yield from build_generated([item], made.next)
+            return
+        ids = IdColumn(self.id_column, self.name, before)
+        for item in items:
+            if isinstance(item, Block):
+                yield from ids.built_block(item)
+            else:
+                yield ids.built(item)
+        ids.end()
 
     def built(self, reading: Reading) -> Iterator[Built]:
         """One pass: cases with their ids, and what is broken."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring as quoted
 
-from tui_eval.datasets.identity import SeenHashes
+from tui_eval.datasets.identity import CaseBlock, SeenHashes
 from tui_eval.datasets.rows import excerpt
-from tui_eval.domain import Case, canonical_json
+from tui_eval.domain import Case, JsonValue, canonical_json
 from tui_eval.errors import Fault
 
 MOST_FAULTS = 100
@@ -83,6 +85,14 @@ class Columns:
             self._alike = names
         self._alike_cases += 1
 
+    def add_all(self, rows: Iterable[Mapping[str, JsonValue]]) -> None:
+        """The same for the columns of many cases."""
+        for names, cases in Counter(map(tuple, rows)).items():
+            if names != self._alike:
+                self._settle()
+                self._alike = names
+            self._alike_cases += cases
+
     def _settle(self) -> None:
         counts, cases = self._counts, self._alike_cases
         for name in self._alike if cases else ():
@@ -113,6 +123,12 @@ class ContentHash:
     def add(self, case: Case) -> None:
         self._hash.update(canonical_json([case.id, case.input]).encode("utf-8") + b"\n")
 
+    def add_all(self, block: CaseBlock, count: int) -> None:
+        """The same for the first ``count`` cases of a block."""
+        texts = block.texts[:count] or map(canonical_json, block.rows[:count])
+        parts = [f"[{quoted(case_id)},{text}]\n" for case_id, text in zip(block.ids, texts, strict=False)]
+        self._hash.update("".join(parts).encode("utf-8"))
+
     def hex(self) -> str:
         return self._hash.hexdigest()
 
@@ -127,11 +143,20 @@ class Repeats:
 
     def add(self, case_id: str) -> None:
         number = hash(case_id)
-        if self._seen.add(number) and number not in self._suspects:
-            if len(self._suspects) < MOST_REPEATED:
-                self._suspects.add(number)
-            else:
-                self.unlisted += 1
+        if self._seen.add(number):
+            self._suspect(number)
+
+    def add_all(self, case_ids: Iterable[str]) -> None:
+        for number in self._seen.repeated(map(hash, case_ids)):
+            self._suspect(number)
+
+    def _suspect(self, number: int) -> None:
+        if number in self._suspects:
+            return
+        if len(self._suspects) < MOST_REPEATED:
+            self._suspects.add(number)
+        else:
+            self.unlisted += 1
 
     def __bool__(self) -> bool:
         return bool(self._suspects)
