@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui_eval.analysis.statistics import percentile
 from tui_eval.display import duration
@@ -11,7 +11,7 @@ from tui_eval.store.records import Counters, RequestRecord, RequestState
 from tui_eval.tui.text import whole_seconds
 from tui_eval.tui.widgets.blocks import sparkline
 from tui_eval.tui.widgets.cells import Cell, Column, Row
-from tui_eval.tui.widgets.counts import counts, percent, share_bar
+from tui_eval.tui.widgets.counts import Widths, aligned, cells_of, percent, share_bar
 
 _LOOKS = {
     RequestState.PENDING: ("·", "queued"),
@@ -29,13 +29,19 @@ COLUMNS = (
     Column("bar", "progress", BAR, priority=7),
     Column("done", "done", 11, priority=8, right=True),
     Column("rate", "pass", 6, priority=9, right=True),
-    Column("counts", "✓pass ✗fail !err ?none", 18, weight=1, most=30, priority=8, short="✓ ✗ ! ?"),
+    Column("counts", "✓pass ✗fail !err ?none", 14, priority=8, short="✓ ✗ ! ?"),
     Column("p50", "p50", 8, priority=3, right=True),
     Column("p95", "p95", 8, priority=3, right=True),
-    Column("speed", "a minute", 8, priority=2, right=True),
+    Column("speed", "per min", 8, priority=2, right=True),
     Column("left", "left", 10, priority=6, right=True),
     Column("spark", "finished", 14, priority=1),
 )
+
+
+def columns(widths: Widths) -> tuple[Column, ...]:
+    """The columns for requests whose counts have these widths: none of the counts is cut."""
+    most = max(14, cells_of(widths))
+    return tuple(replace(each, width=most) if each.name == "counts" else each for each in COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +63,17 @@ def pace(latencies: Sequence[float], finished_at: Sequence[float]) -> Pace:
 
 
 def request_row(
-    request: RequestRecord, pace: Pace, now: float, concurrency: int, live: bool, *, paused: bool = False
+    request: RequestRecord,
+    pace: Pace,
+    now: float,
+    concurrency: int,
+    live: bool,
+    widths: Widths,
+    *,
+    paused: bool = False,
 ) -> Row:
-    """One request (its key is its key in the history). ``live`` is False when no runner executes the run; nothing is
-    said of how long a ``paused`` one takes."""
+    """One request (its key is its key in the history). ``live`` is False when no runner executes the run; ``widths`` are
+    those of the counts of all of them; nothing is said of how long a ``paused`` one takes."""
     counters = request.counters
     glyph, style = _LOOKS[request.state]
     state = request.state.value
@@ -76,7 +89,7 @@ def request_row(
             share_bar(counters, BAR),
             f"{counters.finished:,}/{counters.total:,}",
             percent(counters.pass_rate),
-            counts(counters, words=False),
+            aligned(counters, widths),
             duration(pace.p50),
             duration(pace.p95),
             per_minute(pace.finished_at, now) if live else "-",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_eval.display import local_time, short_path
-from tui_eval.tui.text import line
+from tui_eval.tui.text import line, plural
 from tui_eval.tui.widgets.counts import percent
 
 if TYPE_CHECKING:
@@ -13,18 +13,20 @@ if TYPE_CHECKING:
 
 
 def details(overview: RunOverview, width: int) -> str:
-    """Four lines about a run, each in ``width`` cells."""
+    """Four lines about a run, each in ``width`` cells: when, how it went, of which plan, and what was said of it."""
     from tui_eval.analysis.summary import decided_text
 
     run, counters = overview.run, overview.counters
-    rate = f"{percent(counters.pass_rate)} passed, {decided_text(counters)}"
+    rate = f"{percent(counters.pass_rate)} passed: {decided_text(counters)}"
+    if counters.pass_rate is None:
+        rate = f"{counters.finished:,} of {plural(counters.total, 'task')} finished, no verdict"
     if counters.reused:
-        rate += f", {counters.reused} reused"
+        rate += f", {counters.reused:,} reused"
     plan = short_path(run.plan_path) if run.plan_path else "as it was" if run.parent_run_id else "given as data"
     lines = [
-        f"{run.run_id}  made {local_time(run.created_at)[:16]}  {rate}",
-        f"plan {plan}",
-        f"taken up from {run.parent_run_id}" if run.parent_run_id else "",
+        f"{run.run_id}  started {local_time(run.created_at)[:16]}",
+        rate,
+        f"plan {plan}" + (f", re-run of {run.parent_run_id}" if run.parent_run_id else ""),
         run.error or run.note or (run.warnings[0] if run.warnings else ""),
     ]
     return "\n".join(line(each, max(1, width)) for each in lines if each)

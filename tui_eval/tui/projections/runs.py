@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.display import duration
 from tui_eval.tui.text import whole_seconds
 from tui_eval.tui.widgets.cells import Cell, Column, Row
-from tui_eval.tui.widgets.counts import counts, percent
+from tui_eval.tui.widgets.counts import Widths, aligned, cells_of, percent
 
 if TYPE_CHECKING:
     from tui_eval.store.records import RunRecord, RunState
@@ -31,25 +32,25 @@ STATE_LOOKS = {
 
 _WORDS = {"partial_failure": "partly failed", "timed_out": "timed out"}
 
-WIDE = (
-    Column("state", "state", 13, priority=9, sort="state"),
-    Column("plan", "plan", 14, weight=3, most=40, priority=10, sort="name"),
-    Column("made", "made", 12, priority=6, sort="created_at"),
+COLUMNS = (
+    Column("state", "state", 13, weight=2, most=15, priority=9, sort="state"),
+    Column("plan", "plan", 12, weight=3, most=40, priority=10, sort="name"),
+    Column("started", "started", 10, priority=6, sort="created_at"),
     Column("tasks", "tasks", 11, priority=5, right=True, sort="total"),
-    Column("rate", "pass", 6, priority=8, right=True, sort="pass_rate"),
-    Column("counts", "outcomes", 30, weight=3, most=60, priority=7),
+    Column("rate", "pass", 6, priority=7, right=True, sort="pass_rate"),
+    Column("counts", "✓pass ✗fail !err ?none", 14, priority=8, short="✓ ✗ ! ?"),
     Column("took", "took", 10, priority=4, right=True, sort="took"),
     Column("tokens", "tokens", 7, priority=2, right=True, sort="tokens"),
     Column("cost", "cost", 8, priority=1, right=True, sort="cost"),
     Column("tags", "tags", 8, weight=1, most=24, priority=3),
-    Column("parent", "taken up from", 20, priority=0),
+    Column("parent", "re-run of", 20, priority=0),
 )
-_NARROWER = {
-    "plan": Column("plan", "plan", 12, weight=3, most=40, priority=10, sort="name"),
-    "counts": Column("counts", "✓pass ✗fail !err ?none", 14, weight=1, most=30, priority=7, short="✓ ✗ ! ?"),
-    "took": Column("took", "took", 10, priority=6, right=True, sort="took"),
-}
-NARROW = tuple(_NARROWER.get(each.name, each) for each in WIDE)
+
+
+def columns(widths: Widths) -> tuple[Column, ...]:
+    """The columns of a list of runs whose counts have these widths: none of the counts is cut."""
+    most = max(14, cells_of(widths))
+    return tuple(replace(each, width=most) if each.name == "counts" else each for each in COLUMNS)
 
 
 def state_text(state: RunState) -> str:
@@ -61,20 +62,21 @@ def state_cell(state: RunState) -> Cell:
     return Cell(state_text(state), STATE_LOOKS[state.value][1])
 
 
-def run_row(overview: RunOverview, now: datetime, *, wide: bool) -> Row:
-    """A run as a row (its key is the run id). ``now`` decides how its time is written and how long a live one takes."""
+def run_row(overview: RunOverview, now: datetime, widths: Widths) -> Row:
+    """A run as a row (its key is the run id). ``now`` decides how its time is written and how long a live one takes;
+    ``widths`` are those of the counts of all rows."""
     run, counters = overview.run, overview.counters
     tokens = counters.input_tokens + counters.output_tokens
     tasks = f"{counters.finished:,}/{counters.total:,}" if overview.state.live else f"{counters.total:,}"
     return Row(
         run.run_id,
         (
-            state_cell(overview.state),
+            _progress_cell(overview),
             Cell(run.name, "title"),
             Cell(when(run.created_at, now), "muted"),
             tasks,
             percent(counters.pass_rate),
-            counts(counters, words=wide),
+            aligned(counters, widths),
             _taken(run, overview.state, now.timestamp()),
             Cell(short_number(tokens) if tokens else "-", "" if tokens else "muted"),
             Cell(money(counters.cost) if counters.cost else "-", "" if counters.cost else "muted"),
@@ -82,6 +84,14 @@ def run_row(overview: RunOverview, now: datetime, *, wide: bool) -> Row:
             Cell(run.parent_run_id or "", "muted"),
         ),
     )
+
+
+def _progress_cell(overview: RunOverview) -> Cell:
+    """``▸ running 12%``: the state, and of a live run how much of it is finished."""
+    cell, counters = state_cell(overview.state), overview.counters
+    if not overview.state.live or not counters.total:
+        return cell
+    return Cell(f"{cell.text} {100 * counters.finished // counters.total}%", cell.style)
 
 
 def _taken(run: RunRecord, state: RunState, now: float) -> str:
@@ -101,14 +111,14 @@ def seconds_taken(run: RunRecord, state: RunState, now: float) -> float | None:
 
 
 def when(seconds: float, now: datetime) -> str:
-    """``14:35`` today, ``Mon 14:35`` this week, ``03 Nov 14:35`` this year, else the date."""
+    """``14:35:10`` today, ``Mon 14:35`` this week, ``03 Nov`` this year, else ``2025-11-03``."""
     made = datetime.fromtimestamp(seconds, now.tzinfo)
     if made.date() == now.date():
         return f"{made:%H:%M:%S}"
     days = (now.date() - made.date()).days
     if 0 < days < 7:
         return f"{made:%a %H:%M}"
-    return f"{made:%d %b %H:%M}" if made.year == now.year else f"{made:%Y-%m-%d}"
+    return f"{made:%d %b}" if made.year == now.year else f"{made:%Y-%m-%d}"
 
 
 def short_number(number: float) -> str:

@@ -18,12 +18,13 @@ from tui_eval.tui.polling import Watch, in_front
 from tui_eval.tui.projections import run_filter, run_texts
 from tui_eval.tui.projections.run_filter import RunFilter
 from tui_eval.tui.projections.run_list import RunList
-from tui_eval.tui.projections.runs import NARROW, WIDE, ordered, run_row
+from tui_eval.tui.projections.runs import COLUMNS, columns, ordered, run_row
 from tui_eval.tui.runs_reading import FIRST_PAGE, NEXT_PAGE, Found, RunsReading, update_index
 from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.text import content
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.cells import Row
+from tui_eval.tui.widgets.counts import widths_of
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.row_source import BuiltSource
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from tui_eval.store.run_queries import RunOverview
 
 _CYCLE = ("", "state:live", "state:interrupted")
-_WIDE_FROM = 150  # cells: from here on the counts have words beside their glyphs
 
 
 class RunsRead(Message):
@@ -78,7 +78,7 @@ class HomeScreen(BaseScreen):
         super().__init__()
         self._runs = RunList(FIRST_PAGE)
         self._reading = RunsReading(RunFilter())
-        self._wide = False
+        self._widths = widths_of(())
         self._reading_more = False
         self._all_wanted = False
         self._last_wanted = False
@@ -90,7 +90,7 @@ class HomeScreen(BaseScreen):
 
     def body(self) -> Iterable[Widget]:
         yield FilterBar("words of name, id, note; !without, tag:x state:failed since:7d text:output")
-        yield LineTable(NARROW, id="runs", empty="Reading the history…")
+        yield LineTable(COLUMNS, id="runs", empty="Reading the history…")
         yield Static(content(run_texts.first_steps(str(self.tui.workspace))), id="first", markup=False)
         yield Static("", id="details", markup=False)
 
@@ -158,12 +158,16 @@ class HomeScreen(BaseScreen):
             table.set_empty("No runs yet.\nPress L to compose one, F for the demo.")
         else:
             table.set_empty("No run matches.\nChange the filter with /, or clear it with esc.")
+        widths = widths_of(each.counters for each in overviews)
+        if widths != self._widths:
+            self._widths = widths
+            table.set_columns(columns(widths))
         table.set_source(BuiltSource(overviews, lambda each: each.run.run_id, self._row))
         self._tell(table)
         self._show_details(table)
 
     def _row(self, overview: RunOverview) -> Row:
-        return run_row(overview, self._now, wide=self._wide)
+        return run_row(overview, self._now, self._widths)
 
     def _tell(self, table: LineTable) -> None:
         more = "" if self._runs.complete else "+"
@@ -233,10 +237,6 @@ class HomeScreen(BaseScreen):
             self.query_one("#details", Static).update(content(text), layout=False)
 
     def on_resize(self, event: events.Resize) -> None:
-        wide = event.size.width >= _WIDE_FROM
-        if wide != self._wide:
-            self._wide = wide
-            self.query_one(LineTable).set_columns(WIDE if wide else NARROW)
         if self._watch is not None:
             self._show()
 

@@ -26,6 +26,7 @@ from tui_eval.tui.screens.run_keys import RunKeys
 from tui_eval.tui.text import fit, plural, whole_seconds
 from tui_eval.tui.widgets.cell_lines import CellLines
 from tui_eval.tui.widgets.cells import Cell, Column, Row
+from tui_eval.tui.widgets.counts import widths_of
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.panels import Panel, PanelTabs
@@ -33,6 +34,7 @@ from tui_eval.tui.widgets.row_source import PagedSource
 
 _LOG = (Column("at", "time", 8), Column("level", "", 7, priority=2), Column("text", "what happened", 20, weight=1))
 _CYCLE = ("", "outcome:failed,error", "outcome:running")
+_NO_PACE = request_rows.Pace()
 _NAMES = ("requests", "tasks", "failures", "slots", "log")
 
 
@@ -176,13 +178,17 @@ class RunScreen(RunKeys):
         names = view.request_names
         concurrency = max(1, view.run.task_concurrency)
         paused = view.state is RunState.PAUSED
+        widths = widths_of(each.counters for each in view.requests)
         rows = [
             request_rows.request_row(
-                each, view.paces.get(each.id, request_rows.Pace()), now, concurrency, view.state.live, paused=paused
+                each, view.paces.get(each.id, _NO_PACE), now, concurrency, view.state.live, widths, paused=paused
             )
             for each in view.requests
         ]
-        self.table("requests").show(rows)
+        table = self.table("requests")
+        if table.columns != (columns := request_rows.columns(widths)):
+            table.set_columns(columns)
+        table.show(rows)
         self.table("failures").show([task_rows.failure_row(group, names) for group in view.failures])
         self.table("slots").show(
             [task_rows.slot_row(slot, view.slot_tasks.get(slot.task), names, now) for slot in view.slots]

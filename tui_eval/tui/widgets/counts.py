@@ -1,8 +1,10 @@
-"""Outcome counts: a glyph and the word for each, only the glyphs where it is narrow, and a bar of shares."""
+"""Outcome counts: a glyph and the word for each, only the glyphs where it is narrow, below each other in a table, and a
+bar of shares."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from tui_eval.domain import Outcome
 from tui_eval.tui.text import glyph
@@ -28,6 +30,50 @@ def counts(counters: Counters, *, words: bool = True, unfinished: bool = True) -
             text = f"{glyph(outcome)} {amount:,} {outcome.value}" if words else f"{glyph(outcome)}{amount:,}"
             parts.append(Cell(text, outcome.value if amount else "muted"))
     return tuple(parts)
+
+
+Widths: TypeAlias = Mapping[Outcome, int]
+"""The digits of each outcome in a column; an outcome that no row has is not in it."""
+
+
+def widths_of(rows: Iterable[Counters]) -> Widths:
+    """What :func:`aligned` needs so that the counts of these rows stand below each other."""
+    widths = dict.fromkeys(ALWAYS, 1)
+    for counters in rows:
+        for outcome in ORDER:
+            if amount := int(getattr(counters, outcome.value)):
+                widths[outcome] = max(widths.get(outcome, 0), len(brief(amount)))
+    return {outcome: widths[outcome] for outcome in ORDER if outcome in widths}
+
+
+def cells_of(widths: Widths) -> int:
+    """How many cells :func:`aligned` takes."""
+    return sum(digits + 1 for digits in widths.values()) + len(widths) - 1
+
+
+def aligned(counters: Counters, widths: Widths) -> tuple[Cell, ...]:
+    """``✓ 76 ✗ 70 ! 26      -24``: each outcome at its own place, nothing where there is none of it, so that a column is
+    read from top to bottom."""
+    parts: list[Cell] = []
+    for outcome, digits in widths.items():
+        if parts:
+            parts.append(Cell(" "))
+        amount = int(getattr(counters, outcome.value))
+        shown = amount or outcome in ALWAYS
+        text = f"{glyph(outcome)}{brief(amount):>{digits}}" if shown else " " * (digits + 1)
+        parts.append(Cell(text, outcome.value if amount else "muted"))
+    return tuple(parts)
+
+
+def brief(amount: int) -> str:
+    """A count in at most four cells: ``999``, ``1.8k``, ``18k``, ``2.4M``; the exact one stands elsewhere."""
+    if amount < 1000:
+        return str(amount)
+    if amount < 9_950:
+        return f"{amount / 1e3:.1f}k"
+    if amount < 999_500:
+        return f"{amount / 1e3:.0f}k"
+    return f"{amount / 1e6:.1f}M" if amount < 9_950_000 else f"{amount / 1e6:.0f}M"
 
 
 def share_bar(counters: Counters, width: int) -> tuple[Cell, ...]:
