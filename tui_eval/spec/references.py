@@ -15,6 +15,7 @@ from tui_eval.errors import Fault, SpecError
 
 REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _OPENING = re.compile(r"(?<!\$)\$\{")
+_MISSING = re.compile(r"the environment variable `([^`]+)` is (?:not set|set but)")
 
 
 def replace_references(text: str, value_of: Callable[[str], str]) -> str:
@@ -50,8 +51,16 @@ def missing(name: str, environment: Mapping[str, str]) -> Fault:
     if name in environment:
         state = "is set but holds only white space" if environment[name] else "is set but empty"
     return Fault(
-        f"the environment variable `{name}` {state}", hint=f"set it, or write $${{{name}}} for the text ${{{name}}}"
+        f"the environment variable `{name}` {state}",
+        hint=f"`export {name}=…` before you start tui-eval; $${{{name}}} stands for the text itself",
     )
+
+
+def missing_variable(message: str) -> str:
+    """The variable that the message of a fault says is missing, "" for any other message. AgentCompass's loader words
+    it the same way."""
+    match = _MISSING.match(message)
+    return match[1] if match else ""
 
 
 def resolve_value(value: Any, environment: Mapping[str, str]) -> Any:

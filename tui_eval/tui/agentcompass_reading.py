@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault, SpecError, UsageError
 from tui_eval.spec.names import safe_name
+from tui_eval.spec.references import missing_variable
 from tui_eval.tui.agentcompass_draft import CompassDraft, Owner, path_of, with_section
 from tui_eval.tui.background import away
 from tui_eval.tui.launch_saving import write_plan
@@ -63,15 +64,11 @@ def examine(draft: CompassDraft, environment: Mapping[str, str], catalog: Catalo
     except SpecError as error:
         faults = tuple(fault for fault in error.faults if not fault.warning)
         warnings = tuple(fault for fault in error.faults if fault.warning)
-        missing = tuple(name for name in references if any(is_about(fault, name) for fault in faults))
+        told = {missing_variable(fault.message) for fault in faults}
+        missing = tuple(name for name in references if name in told)
         return Examined(faults, warnings, references=references, missing=missing)
     reuse = tuple(text for request in loaded.requests if (text := reuse_statement(loaded, request)))
     return Examined((), loaded.warnings, reuse, references, loaded=loaded)
-
-
-def is_about(fault: Fault, name: str) -> bool:
-    """Whether a fault says no more than that a variable is missing."""
-    return fault.message.startswith(f"the environment variable `{name}` ")
 
 
 def section_faults(

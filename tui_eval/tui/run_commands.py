@@ -120,7 +120,7 @@ async def start(app: TuiEvalApp, job: Any, typed: Mapping[str, str]) -> str | No
     app.notify("Starting…", timeout=2)
     try:
         await app.history.call(partial(start_detached, job, environment=typed))
-    except TuiEvalError as error:
+    except (TuiEvalError, OSError) as error:
         app.notify(str(error), title="The run could not begin", severity="error", timeout=20)
         return None
     return str(job.run_id)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.spec.references import missing_variable
 from tui_eval.tui.agentcompass_draft import (
     COMPONENTS,
     DEFAULTS,
@@ -25,8 +26,14 @@ from tui_eval.tui.agentcompass_draft import (
     requests_of,
     section,
 )
-from tui_eval.tui.agentcompass_reading import is_about
-from tui_eval.tui.projections.launch import fault_text
+from tui_eval.tui.projections.launch import value_text
+from tui_eval.tui.projections.preflight import (
+    Note,
+    cannot_start,
+    fault_text,
+    missing_notes,
+    variable_notes,
+)
 from tui_eval.tui.text import plural
 from tui_eval.tui.widgets.cells import Cell, CellValue, Column, Row
 
@@ -48,7 +55,6 @@ PARTS = (
     Column("settings", "settings (grey: from the defaults)", 24, weight=3, priority=8),
     Column("state", "✗", 3, priority=7),
 )
-NOTES = (Column("kind", "", 11, priority=9), Column("text", "what to know before the start", 24, weight=1, priority=10))
 PART_TITLES = {GENERAL: "name, limits", TOP_RUNTIME: "runtime", "runtime": "reuse"}
 """What parts are called where it is not their key."""
 _LONGEST = 60  # characters of one value in a list
@@ -160,8 +166,6 @@ def _settings(section: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    from tui_eval.tui.projections.launch import value_text
-
     text = value_text(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
@@ -169,16 +173,7 @@ def _value(value: Any) -> str:
 # -- what to know --
 
 
-@dataclass(frozen=True, slots=True)
-class CompassNote:
-    """One line of what to know. ``about`` is the variable, or the owner and the part that a fault is about."""
-
-    kind: str
-    text: str
-    about: Any = None
-
-
-_LOOKS = {
+NOTE_LOOKS = {
     "python": ("✗ missing", "failed"),
     "missing": ("✗ variable", "failed"),
     "fault": ("✗ fault", "failed"),
@@ -197,40 +192,25 @@ def notes(
     environment: Mapping[str, str],
     typed: Mapping[str, str],
     workspace: Path,
-) -> list[CompassNote]:
+) -> list[Note]:
     """Everything to know before the start, what stops it first. No value of a variable is in it."""
-    values = {**environment, **typed}
-    found: list[CompassNote] = []
-    references = examined.references if examined is not None else ()
     missing = examined.missing if examined is not None else ()
-    for name in missing:
-        state = "is set but empty" if name in values else "is not set"
-        found.append(CompassNote("missing", f"{name} {state}: press enter to type it for this launch", name))
+    found = missing_notes(missing, {**environment, **typed})
     if examined is not None:
         # What is only missing has a line of its own.
-        told = [fault for fault in examined.faults if not any(is_about(fault, name) for name in missing)]
-        found += [CompassNote("fault", _told(each, workspace), part_of(draft.data, each)) for each in told]
+        told = [fault for fault in examined.faults if missing_variable(fault.message) not in missing]
+        found += [Note("fault", _told(each, workspace), part_of(draft.data, each)) for each in told]
     if installed is not None and installed.problem:
-        found.append(CompassNote("python", installed.problem))
+        found.append(Note("python", installed.problem))
     if examined is not None:
-        found += [
-            CompassNote("warning", _told(each, workspace), part_of(draft.data, each)) for each in examined.warnings
-        ]
-        found += [CompassNote("reuse", text) for text in examined.reuse]
-        found += [CompassNote("calls", text) for text in callees(draft)]
-    found += [
-        CompassNote("variable", f"{name} was typed for this launch: a re-run or resume will need it again", name)
-        for name in sorted(typed)
-    ]
-    found += [
-        CompassNote("variable", f"{name} comes from the environment", name)
-        for name in references
-        if environment.get(name) and name not in typed
-    ]
+        found += [Note("warning", _told(each, workspace), part_of(draft.data, each)) for each in examined.warnings]
+        found += [Note("reuse", text) for text in examined.reuse]
+        found += [Note("calls", text) for text in callees(draft)]
+    found += variable_notes(examined.references if examined is not None else (), environment, typed)
     if installed is not None and installed.interpreter is not None:
         python = installed.interpreter
         text = f"AgentCompass {python.agentcompass} in {python.path} (Python {python.python}, from {python.named_by})"
-        found.append(CompassNote("version", text))
+        found.append(Note("version", text))
     return found
 
 
@@ -251,28 +231,15 @@ def callees(draft: CompassDraft) -> list[str]:
     return list(asked)
 
 
-def note_rows(found: Sequence[CompassNote]) -> list[Row]:
-    """The notes as rows; the key is the place in the list."""
-    return [
-        Row(place, (Cell(*_LOOKS[note.kind]), Cell(note.text, "muted" if note.kind in ("variable", "version") else "")))
-        for place, note in enumerate(found)
-    ]
-
-
 def headline(
-    draft: CompassDraft, examined: Examined | None, installed: Installed | None, found: Sequence[CompassNote]
+    draft: CompassDraft, examined: Examined | None, installed: Installed | None, found: Sequence[Note]
 ) -> tuple[str, str]:
     """The first line of the page, and its style."""
     kinds = [note.kind for note in found]
-    stopping = [
-        plural(kinds.count(kind), word) if kind != "python" else "AgentCompass is not installed"
-        for kind, word in (("missing", "missing variable"), ("fault", "fault"), ("python", ""))
-        if kind in kinds
-    ]
     if examined is None or installed is None:
         return "▸ checking the orchestration…", "running"
-    if stopping:
-        return f"✗ cannot start: {', '.join(stopping)}", "failed"
+    if stopping := cannot_start(found, *(["AgentCompass is not installed"] if "python" in kinds else [])):
+        return stopping, "failed"
     warnings = kinds.count("warning")
     more = f", {plural(warnings, 'warning')}" if warnings else ""
     unsaved = ", not saved (w)" if draft.changed else ""
@@ -298,7 +265,7 @@ def wrong_name(draft: CompassDraft, position: int | None, text: str) -> str:
     return "another request is called that" if text.strip() in map(str, others) else ""
 
 
-def why_not(examined: Examined | None, installed: Installed | None, found: Sequence[CompassNote]) -> str:
+def why_not(examined: Examined | None, installed: Installed | None, found: Sequence[Note]) -> str:
     """What has to be done before the start, "" for nothing."""
     missing = [str(note.about) for note in found if note.kind == "missing"]
     if missing:

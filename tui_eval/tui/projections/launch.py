@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tui_eval.display import duration, short_path
+from tui_eval.spec.references import missing_variable
+from tui_eval.tui.projections.preflight import (
+    Note,
+    cannot_start,
+    fault_text,
+    missing_notes,
+    variable_notes,
+)
 from tui_eval.tui.projections.runs import state_cell, when
 from tui_eval.tui.text import plural
 from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.counts import percent
 
 if TYPE_CHECKING:
-    from tui_eval.errors import Fault
     from tui_eval.spec.compose import Setting
     from tui_eval.spec.workspace import Found
     from tui_eval.store.run_queries import RunOverview
@@ -42,7 +49,6 @@ REQUESTS = (
     Column("about", "about", 10, priority=3, right=True),
     Column("to", "calls to", 14, weight=3, priority=7),
 )
-NOTES = (Column("kind", "", 11, priority=9), Column("text", "what to know before the start", 24, weight=1, priority=10))
 
 
 def plan_rows(plans: Iterable[Found], last: Mapping[str, RunOverview], workspace: Path, now: datetime) -> list[Row]:
@@ -104,16 +110,7 @@ def host(text: str, values: Mapping[str, str]) -> str:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One line of what to know. ``kind`` says what it is; ``about`` is the variable, or the place of the setting."""
-
-    kind: str
-    text: str
-    about: Any = None
-
-
-_NOTE_LOOKS = {
+NOTE_LOOKS = {
     "fault": ("✗ fault", "failed"),
     "missing": ("✗ missing", "failed"),
     "warning": ("! warning", "warning"),
@@ -130,7 +127,7 @@ def notes(
     verdict: Verdict | None,
     draft: Draft,
     base: Mapping[str, Any] | None,
-    references: Iterable[str],
+    references: Sequence[str],
     environment: Mapping[str, str],
     typed: Mapping[str, str],
     workspace: Path,
@@ -138,33 +135,16 @@ def notes(
     """Everything to know before the start, what stops it first. No value of a variable is in it."""
     values = {**environment, **typed}
     missing = [name for name in references if not values.get(name)]
-    found = [
-        Note("missing", f"{name} {_state(name, values)}: press enter to type it for this launch", name)
-        for name in missing
-    ]
+    found = missing_notes(missing, values)
     if verdict is not None:
-        told = [fault for fault in verdict.faults if not _is_about(fault, missing)]
+        told = [fault for fault in verdict.faults if missing_variable(fault.message) not in missing]
         found += [Note("fault", fault_text(fault, workspace)) for fault in told]
         found += [Note("warning", fault_text(fault, workspace)) for fault in verdict.warnings]
     found += [Note("change", setting_text(each, base), each.place) for each in draft.settings]
     found += [Note("change", typed_text(text, draft.names, base), text) for text in draft.typed]
     if verdict is not None:
         found += _callees(verdict, values)
-    found += [
-        Note("variable", f"{name} was typed for this launch: a re-run or resume will need it again", name)
-        for name in sorted(typed)
-    ]
-    known = [name for name in references if environment.get(name) and name not in typed]
-    return found + [Note("variable", f"{name} comes from the environment", name) for name in known]
-
-
-def _state(name: str, values: Mapping[str, str]) -> str:
-    return "is set but empty" if name in values else "is not set"
-
-
-def _is_about(fault: Fault, missing: Iterable[str]) -> bool:
-    """Whether a fault says no more than that a variable is missing, which has a line of its own."""
-    return any(fault.message.startswith(f"the environment variable `{name}` ") for name in missing)
+    return found + variable_notes(references, environment, typed)
 
 
 def _callees(verdict: Verdict, values: Mapping[str, str]) -> list[Note]:
@@ -199,21 +179,6 @@ def offered_samples(
             text = f"{request['name']}: enter takes the sample chosen for {file}: {value_text(dict(sample))}"
             found.append(Note("sample", text, (request["name"], dict(sample))))
     return found
-
-
-def note_rows(found: Sequence[Note]) -> list[Row]:
-    """The notes as rows; the key is the place in the list."""
-    return [
-        Row(place, (Cell(*_NOTE_LOOKS[note.kind]), Cell(note.text, "muted" if note.kind == "variable" else "")))
-        for place, note in enumerate(found)
-    ]
-
-
-def fault_text(fault: Fault, workspace: Path) -> str:
-    """A fault with its file as it is called in the workspace."""
-    from dataclasses import replace
-
-    return str(replace(fault, file=short_path(Path(fault.file), workspace)) if fault.file else fault)
 
 
 def setting_text(setting: Setting, base: Mapping[str, Any] | None) -> str:
@@ -327,15 +292,10 @@ def headline(verdict: Verdict | None, found: Sequence[Note], problem: str = "") 
         return f"✗ {problem}", "failed"
     if verdict is None:
         return "▸ checking the plan and its datasets…", "running"
-    counts = [(sum(note.kind == kind for note in found), word) for kind, word in _STOPPING.items()]
-    stopping = [plural(count, *word) for count, word in counts if count]
-    if stopping:
-        return f"✗ cannot start: {', '.join(stopping)}", "failed"
+    if stopping := cannot_start(found):
+        return stopping, "failed"
     warnings = f", {plural(len(verdict.warnings), 'warning')}" if verdict.warnings else ""
     return f"✓ ready to start{warnings}: press r", "passed"
-
-
-_STOPPING = {"missing": ("missing variable",), "fault": ("fault",)}
 
 
 def totals(verdict: Verdict | None, seconds: float | None, limits: Limits) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.display import short_path
 from tui_eval.errors import Fault
+from tui_eval.spec.references import missing_variable
 from tui_eval.text_query import TextQuery
 from tui_eval.tui.plan_reading import CheckedPlan, RequestPreview
 from tui_eval.tui.projections.runs import STATE_LOOKS, state_cell, when
@@ -44,7 +44,6 @@ FAULTS = (
     Column("path", "key", 24, weight=1, most=48, priority=4),
     Column("message", "what is wrong, and what to do", 46, weight=4, priority=10),
 )
-_MISSING = re.compile(r"the environment variable `([^`]+)` is (?:not set|set but)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +88,7 @@ def validity(checked: CheckedPlan | None) -> Cell:
 def asked_variable(fault: Fault) -> str:
     """The environment variable that this fault says is missing, "" for another fault. A launch asks for it: the plan is
     not wrong."""
-    found = _MISSING.match(fault.message)
-    return found[1] if found and not fault.warning else ""
+    return "" if fault.warning else missing_variable(fault.message)
 
 
 def variables_of(checked: CheckedPlan) -> list[str]:

@@ -5,7 +5,7 @@ Plain functions from a :class:`TaskView` to parts of a text; called in a thread,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from tui_eval.analysis.expected import Expectation
@@ -170,6 +170,11 @@ def _events(view: TaskView, raw: bool) -> Iterator[Part]:
     events = view.received.get("events") or ()
     if not events:
         yield "No events: the answer was not a stream, or it broke before the first one.", "muted"
+    yield from event_lines(events)
+
+
+def event_lines(events: Iterable[tuple[float, str, str]]) -> Iterator[Part]:
+    """Events of a stream, a line each: seconds since the request, and since the event before, name, data."""
     previous = 0.0
     for at, name, data in events:
         yield f"{at:9.3f} s  +{max(0.0, at - previous):.3f}  ", "label"

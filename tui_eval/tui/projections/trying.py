@@ -7,9 +7,10 @@ from typing import Any
 
 from tui_eval.display import duration
 from tui_eval.domain import JsonValue, Score, as_text
+from tui_eval.spec.references import missing_variable
 from tui_eval.tui.projections.json_layout import laid_out, value_text
 from tui_eval.tui.projections.task_copies import Copy
-from tui_eval.tui.projections.task_sections import score_line
+from tui_eval.tui.projections.task_sections import event_lines, score_line
 from tui_eval.tui.text import line, plural
 from tui_eval.tui.widgets.styled_text import Part
 
@@ -59,7 +60,7 @@ def faults(report: Report) -> Iterator[Part]:
         yield f"{'!' if fault['warning'] else '✗'} ", "warning" if fault["warning"] else "failed"
         yield f"{fault['path']}: " if fault["path"] else "", "label"
         yield f"{fault['message']}\n", ""
-        asked = "s asks for it; or " if fault["message"].startswith("the environment variable `") else ""
+        asked = "s asks for it; or " if missing_variable(fault["message"]) else ""
         yield f"  {asked}{fault['hint']}\n" if fault["hint"] else "", "muted"
 
 
@@ -138,12 +139,7 @@ def _events(report: Report, raw: bool) -> Iterator[Part]:
     events = _answer(report).get("events") or ()
     if not events:
         yield "No events: nothing was sent yet, or the answer was not a stream.", "muted"
-    previous = 0.0
-    for at, name, data in events:
-        yield f"{at:9.3f} s  +{max(0.0, at - previous):.3f}  ", "label"
-        yield f"{name}  ", "heading" if name != "message" else "label"
-        yield f"{data}\n", ""
-        previous = at
+    yield from event_lines(events)
 
 
 def _body(report: Report, raw: bool) -> Iterator[Part]:

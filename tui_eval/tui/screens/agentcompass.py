@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
@@ -30,30 +30,25 @@ from tui_eval.tui.agentcompass_reading import (
 )
 from tui_eval.tui.background import away
 from tui_eval.tui.projections import agentcompass as shown
-from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.projections.preflight import NOTES
 from tui_eval.tui.screens.dialogs import Confirm, Prompt
-from tui_eval.tui.screens.run_words import ask_note, ask_tags
+from tui_eval.tui.screens.preflight import PreflightScreen
 from tui_eval.tui.text import content
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
 
 
-class CompassScreen(BaseScreen):
-    """One draft. Values typed for variables live here, in memory, and end with the screen."""
+class CompassScreen(PreflightScreen[CompassDraft]):
+    """An orchestration on its way to a run: its requests, the parts of one, and what stops it."""
 
     DEFAULT_CSS = """
-    CompassScreen #head { height: auto; max-height: 4; padding: 0 2; border-bottom: solid $edge; }
-    CompassScreen #verdict { text-style: bold; height: auto; max-height: 2; }
-    CompassScreen #verdict.-passed { color: $state-passed; }
-    CompassScreen #verdict.-failed { color: $state-failed; }
-    CompassScreen #verdict.-running { color: $state-running; }
+    CompassScreen #head { max-height: 4; }
     CompassScreen #totals { height: 1; color: $muted; text-style: $muted-style; text-wrap: nowrap;
         text-overflow: ellipsis; }
     CompassScreen #owners { height: auto; min-height: 3; max-height: 30%; }
     CompassScreen #parts { height: 1fr; min-height: 3; border-top: solid $edge; }
     CompassScreen #notes { height: auto; min-height: 4; max-height: 35%; border-top: solid $edge; }
-    CompassScreen #whole { height: 3; padding: 0 2; border-top: solid $edge; color: $muted; text-style: $muted-style; }
-    CompassScreen.-short #whole, CompassScreen.-tall #whole, CompassScreen.-short #totals { display: none; }
+    CompassScreen.-tall #whole, CompassScreen.-short #totals { display: none; }
     CompassScreen.-short #owners { max-height: 4; }
     CompassScreen.-short #notes { min-height: 3; max-height: 3; }
     CompassScreen.-short #owners:focus, CompassScreen.-short #notes:focus { max-height: 50%; }
@@ -69,13 +64,9 @@ class CompassScreen(BaseScreen):
     )
 
     def __init__(self, draft: CompassDraft) -> None:
-        super().__init__()
-        self.draft = draft
-        self._typed: dict[str, str] = {}
+        super().__init__(draft)
         self._examined: Examined | None = None
         self._installed: Installed | None = None
-        self._notes: list[shown.CompassNote] = []
-        self._starting = False
         self._leaving = False
 
     def body(self) -> Iterable[Widget]:
@@ -84,19 +75,16 @@ class CompassScreen(BaseScreen):
             yield Static("", id="totals", markup=False)
         yield LineTable(shown.OWNERS, id="owners", marking=False, empty="The file cannot be read: see 3.")
         yield LineTable(shown.PARTS, id="parts", marking=False, empty="")
-        yield LineTable(shown.NOTES, id="notes", marking=False, empty="Nothing to know yet.")
+        yield LineTable(NOTES, id="notes", marking=False, empty="Nothing to know yet.")
         yield Static("", id="whole", markup=False)
 
     @property
     def crumb(self) -> str:
         return self.draft.title + (" *" if self.draft.changed else "")
 
-    def table(self, name: str) -> LineTable:
-        return self.query_one(f"#{name}", LineTable)
-
     def on_mount(self) -> None:
         self.table("notes" if self.draft.broken else "owners").focus()
-        self._show()
+        self.show_draft()
         self._look_for_python()
         self._examine()
 
@@ -108,18 +96,18 @@ class CompassScreen(BaseScreen):
 
     # -- looking --
 
-    def _changed(self, draft: CompassDraft | None = None) -> None:
+    def change_draft(self, draft: CompassDraft | None = None) -> None:
         """Take over another draft, and check it anew."""
         self.draft = draft or self.draft
         self._examined = None
-        self._show()
+        self.show_draft()
         self._examine()
 
     @work(group="read", exclusive=True)
     async def _read_again(self) -> None:
         if self.draft.path is not None and not self.draft.changed:
             await self._load(self.draft.path)
-        self._changed()
+        self.change_draft()
 
     async def _load(self, path: Path) -> None:
         """Take over what stands in the file now."""
@@ -129,15 +117,15 @@ class CompassScreen(BaseScreen):
     @work(group="check", exclusive=True)
     async def _examine(self) -> None:
         catalog = known_catalog(self._installed)
-        self._examined = await away(partial(examine, self.draft, self._values(), catalog))
-        self._show()
+        self._examined = await away(partial(examine, self.draft, self.values(), catalog))
+        self.show_draft()
 
     @work(group="python", exclusive=True)
     async def _look_for_python(self) -> None:
         """Which AgentCompass is there, and when it is not the one we know, which components it has."""
         environment = dict(os.environ)
         self._installed = found = await away(partial(installed, environment))
-        self._show()
+        self.show_draft()
         if not must_ask(found):
             return
         self.show_place(f"asking AgentCompass {found.version} for its components…")
@@ -145,26 +133,19 @@ class CompassScreen(BaseScreen):
             await ask_catalog(found, environment, self.tui.history.path)
         except TuiEvalError as error:
             self.notify(str(error), title="The components of a known version are offered", severity="warning")
-        self._changed()
-
-    def _values(self) -> dict[str, str]:
-        return {**os.environ, **self._typed}
+        self.change_draft()
 
     # -- showing --
 
-    def _show(self) -> None:
+    def show_draft(self) -> None:
         if not self.display:
             return  # the screen is being left: its widgets are gone already
         faults = self._examined.faults if self._examined is not None else ()
         self.table("owners").show(shown.owner_rows(self.draft, faults))
-        self._notes = shown.notes(
-            self.draft, self._examined, self._installed, os.environ, self._typed, self.tui.workspace
-        )
-        self.table("notes").show(shown.note_rows(self._notes))
-        text, style = shown.headline(self.draft, self._examined, self._installed, self._notes)
-        verdict = self.query_one("#verdict", Static)
-        verdict.update(content(text))
-        verdict.set_classes(f"-{style}")
+        found = shown.notes(self.draft, self._examined, self._installed, os.environ, self.typed, self.tui.workspace)
+        self.show_notes(found, shown.NOTE_LOOKS)
+        text, style = shown.headline(self.draft, self._examined, self._installed, self.notes)
+        self.show_verdict(text, style)
         self.query_one("#totals", Static).update(content(shown.totals(self._examined)))
         self.show_place(self._labels())
         self._show_parts()
@@ -184,11 +165,12 @@ class CompassScreen(BaseScreen):
         owner = self.owner
         faults = self._examined.faults if self._examined is not None else ()
         self.table("parts").show([] if owner is None else shown.part_rows(self.draft, owner, faults))
-        note = self._note()
-        whole = note.text if note is not None and self.focused is self.table("notes") else self._about_part()
-        self.query_one("#whole", Static).update(content(whole))
+        self.show_whole()
 
-    def _about_part(self) -> str:
+    def whole(self) -> str:
+        note = self.note()
+        if note is not None and self.focused is self.table("notes"):
+            return note.text
         owner, key = self.owner, self.table("parts").cursor_key
         if owner is None or key not in drafts.COMPONENTS:
             return ""
@@ -196,15 +178,7 @@ class CompassScreen(BaseScreen):
         component = known_catalog(self._installed).of(str(key)).get(identity)
         return component.description if component is not None else ""
 
-    def _note(self) -> shown.CompassNote | None:
-        key = self.table("notes").cursor_key
-        return self._notes[key] if isinstance(key, int) and key < len(self._notes) else None
-
-    @on(LineTable.Highlighted)
-    def _moved(self, event: LineTable.Highlighted) -> None:
-        self._show_parts()
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+    def line_changed(self) -> None:
         self._show_parts()
 
     # -- what one does with a line --
@@ -220,11 +194,11 @@ class CompassScreen(BaseScreen):
 
     @on(LineTable.Selected, "#notes")
     def _note_opened(self, event: LineTable.Selected) -> None:
-        note = self._note()
+        note = self.note()
         if note is None:
             return
         if note.kind in ("missing", "variable"):
-            self._type_variable(str(note.about))
+            self.type_variable(str(note.about))
         elif note.about and note.about[1]:
             self._open_part(*note.about)
         else:
@@ -241,31 +215,22 @@ class CompassScreen(BaseScreen):
         def take(value: dict[str, Any]) -> None:
             changed = drafts.with_section(self.draft, owner, key, value)
             if changed.data != self.draft.data:
-                self._changed(changed)
+                self.change_draft(changed)
 
         catalog = known_catalog(self._installed)
-        self.app.push_screen(CompassFormScreen(self.draft, owner, key, catalog, self._values(), take))
+        self.app.push_screen(CompassFormScreen(self.draft, owner, key, catalog, self.values(), take))
 
     @asks("ask", exclusive=True)
     async def _rename(self, position: int) -> None:
         old = drafts.requests_of(self.draft.data)[position].get("name")
         name = await self._ask_name("Name of the request", str(old or ""), position)
         if name is not None and name != old:
-            self._changed(drafts.renamed(self.draft, position, name))
+            self.change_draft(drafts.renamed(self.draft, position, name))
 
     async def _ask_name(self, title: str, old: str, position: int | None) -> str | None:
         check = partial(shown.wrong_name, self.draft, position)
         name = await self.app.push_screen_wait(Prompt(title, old, hint="letters, digits, - and _", check=check))
         return None if name is None else name.strip()
-
-    @asks("ask", exclusive=True)
-    async def _type_variable(self, name: str) -> None:
-        from tui_eval.tui.variables import ask_value
-
-        value = await ask_value(self.tui, name, "launch")
-        if value is not None:
-            self._typed[name] = value
-            self._changed()
 
     # -- requests --
 
@@ -278,7 +243,7 @@ class CompassScreen(BaseScreen):
         name = await self._ask_name(f"Name of a new request{like}", "", None)
         if name is not None:
             place = owner + 1 if isinstance(owner, int) else len(drafts.requests_of(self.draft.data))
-            self._changed(drafts.with_request(self.draft, name, owner))
+            self.change_draft(drafts.with_request(self.draft, name, owner))
             self.table("owners").move_to(place)
             self._show_parts()
 
@@ -286,22 +251,22 @@ class CompassScreen(BaseScreen):
         owner = self.owner
         if isinstance(owner, int):
             count = len(drafts.requests_of(self.draft.data))
-            self._changed(drafts.moved(self.draft, owner, step))
+            self.change_draft(drafts.moved(self.draft, owner, step))
             self.table("owners").move_to(max(0, min(count - 1, owner + step)))
 
     @asks("ask", exclusive=True)
     async def action_remove(self) -> None:
-        owner, note = self.owner, self._note()
+        owner, note = self.owner, self.note()
         part = str(self.table("parts").cursor_key)
         if self.focused is self.table("notes"):
-            if note is not None and note.kind == "variable" and self._typed.pop(str(note.about), None) is not None:
-                self._changed()
+            if note is not None and note.kind == "variable" and self.typed.pop(str(note.about), None) is not None:
+                self.change_draft()
         elif self.focused is self.table("parts") and owner is not None and part in drafts.SECTIONS:
-            self._changed(drafts.with_section(self.draft, owner, part, {}))
+            self.change_draft(drafts.with_section(self.draft, owner, part, {}))
         elif self.focused is self.table("owners") and isinstance(owner, int):
             name = drafts.request_name(self.draft.data, owner)
             if await self.app.push_screen_wait(Confirm(f"Remove the request {name}?", yes="Remove", no="Keep it")):
-                self._changed(drafts.without_request(self.draft, owner))
+                self.change_draft(drafts.without_request(self.draft, owner))
         else:
             self.notify("Put the cursor on a request, a part of one, or a typed variable.", severity="warning")
 
@@ -321,7 +286,7 @@ class CompassScreen(BaseScreen):
         saved = await ask_and_save(self.tui, self.draft)
         if saved is not None:
             await self._load(saved)
-            self._changed()
+            self.change_draft()
             self.notify(f"Saved as {saved}. Run it anywhere with: agentcompass launch {saved.name}", timeout=8)
 
     @work(group="edit", exclusive=True)
@@ -332,7 +297,7 @@ class CompassScreen(BaseScreen):
             self.notify("Save it first, with w: the editor opens the file.", severity="warning")
         elif await edit(self.tui, self.draft.path):
             await self._load(self.draft.path)
-            self._changed()
+            self.change_draft()
 
     def action_dry_run(self) -> None:
         loaded = self._examined.loaded if self._examined is not None else None
@@ -341,47 +306,21 @@ class CompassScreen(BaseScreen):
             return
         from tui_eval.tui.screens.agentcompass_dry_run import DryRunScreen
 
-        self.app.push_screen(DryRunScreen(loaded, self._values()))
+        self.app.push_screen(DryRunScreen(loaded, self.values()))
 
     # -- the run --
 
-    @asks("ask", exclusive=True)
-    async def action_tags(self) -> None:
-        tags = await ask_tags(self.app, self.draft.tags)
-        if tags is not None:
-            self.draft = replace(self.draft, tags=tags)
-            self._show()
-
-    @asks("ask", exclusive=True)
-    async def action_note(self) -> None:
-        note = await ask_note(self.app, self.draft.note)
-        if note is not None:
-            self.draft = replace(self.draft, note=note)
-            self._show()
-
     @asks("start")
     async def action_start(self) -> None:
-        why_not = shown.why_not(self._examined, self._installed, self._notes)
+        why_not = shown.why_not(self._examined, self._installed, self.notes)
         if why_not:
             self.notify(why_not, title="Not yet", severity="warning", timeout=12)
         if self._starting or why_not or not await self.app.push_screen_wait(self._question()):
             return
         from tui_eval.runner import new_run_id
-        from tui_eval.tui.run_commands import start
 
-        self._starting = True
-        self.show_place("starting…")
         job = self.draft.job(self.tui.history.path, new_run_id(), overrides_for(self._installed))
-        run_id = await start(self.tui, job, self._typed)
-        self._starting = False
-        if run_id is None:
-            self._changed()
-        elif self.app.screen is self:
-            self._leaving = True
-            self.app.pop_screen()
-            self.tui.open("run", run_id=run_id)
-        else:
-            self.notify(f"Run {run_id} has been started.")
+        self._leaving = await self.start_run(job)
 
     def _question(self) -> Confirm:
         assert self._examined is not None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
@@ -20,9 +20,9 @@ from tui_eval.tui import keys
 from tui_eval.tui.launch_check import Look, Verdict, check, look, medians
 from tui_eval.tui.launch_draft import Draft, draft_of_file
 from tui_eval.tui.projections import launch as shown
+from tui_eval.tui.projections.preflight import NOTES
 from tui_eval.tui.screens.dialogs import Confirm, Prompt
 from tui_eval.tui.screens.launch_review_agentloop import ReviewAgentLoop
-from tui_eval.tui.screens.run_words import ask_note, ask_tags
 from tui_eval.tui.text import content
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
@@ -31,20 +31,14 @@ _CALLEES_NAMED = 8
 
 
 class ReviewScreen(ReviewAgentLoop):
-    """One draft on its way to a run. Values typed for variables live here, in memory, and end with the screen."""
+    """A plan on its way to a run: what it would do, its changes, and what stops it."""
 
     DEFAULT_CSS = """
-    ReviewScreen #head { height: auto; max-height: 5; padding: 0 2; border-bottom: solid $edge; }
-    ReviewScreen #verdict { text-style: bold; height: auto; max-height: 2; }
-    ReviewScreen #verdict.-passed { color: $state-passed; }
-    ReviewScreen #verdict.-failed { color: $state-failed; }
-    ReviewScreen #verdict.-running { color: $state-running; }
+    ReviewScreen #head { max-height: 5; }
     ReviewScreen #totals { height: auto; max-height: 2; }
     ReviewScreen #labels { height: auto; max-height: 1; color: $muted; text-style: $muted-style; }
     ReviewScreen #requests { height: auto; max-height: 35%; min-height: 2; }
     ReviewScreen #notes { height: 1fr; min-height: 3; border-top: solid $edge; }
-    ReviewScreen #whole { height: 3; padding: 0 2; border-top: solid $edge; color: $muted; text-style: $muted-style; }
-    ReviewScreen.-short #whole { display: none; }
     """
     BINDINGS: ClassVar = keys.bindings("launch_review")
     PANELS = ("#requests", "#notes")
@@ -55,15 +49,11 @@ class ReviewScreen(ReviewAgentLoop):
     )
 
     def __init__(self, draft: Draft) -> None:
-        super().__init__()
-        self.draft = draft
-        self._typed: dict[str, str] = {}
+        super().__init__(draft)
         self.look: Look | None = None
         self._verdict: Verdict | None = None
         self._seconds: dict[str, float] = {}
         self._problem = ""
-        self._notes: list[shown.Note] = []
-        self._starting = False
 
     def body(self) -> Iterable[Widget]:
         with Vertical(id="head"):
@@ -71,7 +61,7 @@ class ReviewScreen(ReviewAgentLoop):
             yield Static("", id="totals", markup=False)
             yield Static("", id="labels", markup=False)
         yield LineTable(shown.REQUESTS, id="requests", marking=False, empty="No requests are known yet.")
-        yield LineTable(shown.NOTES, id="notes", marking=False, empty="Nothing to know yet.")
+        yield LineTable(NOTES, id="notes", marking=False, empty="Nothing to know yet.")
         yield Static("", id="whole", markup=False)
 
     @property
@@ -79,7 +69,7 @@ class ReviewScreen(ReviewAgentLoop):
         return self.draft.title
 
     def on_mount(self) -> None:
-        self.query_one("#notes").focus()
+        self.table("notes").focus()
         self.change_draft()
 
     def ask_again(self) -> None:
@@ -93,63 +83,55 @@ class ReviewScreen(ReviewAgentLoop):
         self.draft = draft or self.draft
         self._verdict = None
         self._problem = ""
-        self._show()
+        self.show_draft()
         self._examine()
 
     @work(group="check", exclusive=True)
     async def _examine(self) -> None:
-        values = {**os.environ, **self._typed}
-        self.look = await asyncio.to_thread(look, self.draft, values)
+        self.look = await asyncio.to_thread(look, self.draft, self.values())
         if self.look is not None and self.look.names != self.draft.names:
             self.draft = replace(self.draft, names=self.look.names)
         self.refresh_bindings()
-        self._show()
+        self.show_draft()
         try:
             if self.look is not None:
                 self._seconds = await self.tui.history.read(partial(medians, stored=self.look.stored))
         except TuiEvalError:
             self._seconds = {}  # no history yet: nothing to estimate from, and the page says so
         try:
-            self._verdict = await check(self.draft, self._typed)
+            self._verdict = await check(self.draft, self.typed)
         except (TuiEvalError, OSError) as error:
             self._problem = str(error)
-        self._show()
+        self.show_draft()
 
     # -- showing --
 
-    def _show(self) -> None:
+    def show_draft(self) -> None:
         if not self.display:
             return  # the screen is being left: its widgets are gone already
         values = self.values()
         references = self.look.references if self.look else ()
         base = self.look.base if self.look else None
-        self._notes = shown.notes(
-            self._verdict, self.draft, base, references, os.environ, self._typed, self.tui.workspace
-        )
+        found = shown.notes(self._verdict, self.draft, base, references, os.environ, self.typed, self.tui.workspace)
         if self.look is not None:
             samples = self.tui.chosen_samples
-            self._notes += shown.offered_samples(self.look.resolved, self.draft.folder, samples, self.tui.workspace)
-        self.query_one("#notes", LineTable).show(shown.note_rows(self._notes))
+            found += shown.offered_samples(self.look.resolved, self.draft.folder, samples, self.tui.workspace)
+        self.show_notes(found, shown.NOTE_LOOKS)
         verdict = self._verdict
         if verdict is not None or self._problem:
             rows = [] if verdict is None else shown.request_rows(verdict, self._seconds, values)
-            table = self.query_one("#requests", LineTable)
+            table = self.table("requests")
             table.set_empty("The requests are known when the plan has no faults.")
             table.show(rows)
-        text, style = shown.headline(verdict, self._notes, self._problem)
-        head = self.query_one("#verdict", Static)
-        head.update(content(text))
-        head.set_classes(f"-{style}")
+        text, style = shown.headline(verdict, self.notes, self._problem)
+        self.show_verdict(text, style)
         self.query_one("#totals", Static).update(content(shown.totals(verdict, self._estimate(), self._limits())))
         self.query_one("#labels", Static).update(content(self._labels()))
         self.show_place("" if verdict is not None or self._problem else "checking…")
-        self._show_whole()
-
-    def values(self) -> Mapping[str, str]:
-        return {**os.environ, **self._typed}
+        self.show_whole()
 
     def _missing(self) -> list[str]:
-        return [str(note.about) for note in self._notes if note.kind == "missing"]
+        return [str(note.about) for note in self.notes if note.kind == "missing"]
 
     def _limits(self) -> shown.Limits:
         return shown.limits_of(self.look.resolved) if self.look else shown.Limits()
@@ -166,40 +148,26 @@ class ReviewScreen(ReviewAgentLoop):
             parts.append("not saved: w writes it as a plan file")
         return "  ".join(parts) or "t adds tags, n a note"
 
-    @on(LineTable.Highlighted)
-    def _moved(self, event: LineTable.Highlighted) -> None:
-        self._show_whole()
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        self._show_whole()
-
-    def _show_whole(self) -> None:
-        """The line under the cursor in full: a table cuts it."""
-        text = ""
-        note = self._note()
-        if note is not None and self.query_one("#notes").has_focus:
-            text = note.text
-        elif self._verdict is not None:
-            name = self.query_one("#requests", LineTable).cursor_key
-            for request in self._verdict.requests:
-                if request.name == name:
-                    callees = ", ".join(shown.called(request, self.values()))
-                    text = f"{request.name}: {request.dataset or 'cases in the plan'}, calls {callees}"
-        self.query_one("#whole", Static).update(content(text))
-
-    def _note(self) -> shown.Note | None:
-        key = self.query_one("#notes", LineTable).cursor_key
-        return self._notes[key] if isinstance(key, int) and key < len(self._notes) else None
+    def whole(self) -> str:
+        note = self.note()
+        if note is not None and self.table("notes").has_focus:
+            return note.text
+        name = self.table("requests").cursor_key
+        for request in self._verdict.requests if self._verdict is not None else ():
+            if request.name == name:
+                callees = ", ".join(shown.called(request, self.values()))
+                return f"{request.name}: {request.dataset or 'cases in the plan'}, calls {callees}"
+        return ""
 
     # -- what one does with a line --
 
     @on(LineTable.Selected, "#notes")
     def _opened(self, event: LineTable.Selected) -> None:
-        note = self._note()
+        note = self.note()
         if note is None:
             return
         if note.kind in ("missing", "variable"):
-            self._type_variable(str(note.about))
+            self.type_variable(str(note.about))
         elif note.kind == "sample":
             from tui_eval.spec.compose import Setting, changed
 
@@ -219,21 +187,12 @@ class ReviewScreen(ReviewAgentLoop):
     def _request_opened(self, event: LineTable.Selected) -> None:
         self._open_settings(str(event.key))
 
-    @asks("ask", exclusive=True)
-    async def _type_variable(self, name: str) -> None:
-        from tui_eval.tui.variables import ask_value
-
-        value = await ask_value(self.tui, name, "launch")
-        if value is not None:
-            self._typed[name] = value
-            self.change_draft()
-
     def action_undo(self) -> None:
-        note = self._note()
+        note = self.note()
         if note is None or note.kind not in ("change", "variable"):
             self.notify("Put the cursor on a change, or on a variable that was typed here.", severity="warning")
         elif note.kind == "variable":
-            if self._typed.pop(str(note.about), None) is not None:
+            if self.typed.pop(str(note.about), None) is not None:
                 self.change_draft()
         elif isinstance(note.about, tuple):
             from tui_eval.spec.compose import without
@@ -250,7 +209,7 @@ class ReviewScreen(ReviewAgentLoop):
 
     def action_request_settings(self) -> None:
         names = self.draft.names
-        key = self.query_one("#requests", LineTable).cursor_key
+        key = self.table("requests").cursor_key
         if not names:
             self._say_that_faults_come_first()
         else:
@@ -280,7 +239,7 @@ class ReviewScreen(ReviewAgentLoop):
 
     @asks("ask", exclusive=True)
     async def action_override(self) -> None:
-        note = self._note()
+        note = self.note()
         old = note.about if note is not None and note.kind == "change" and isinstance(note.about, str) else ""
         text = await self.app.push_screen_wait(
             Prompt(
@@ -290,22 +249,6 @@ class ReviewScreen(ReviewAgentLoop):
         if text is not None and text.strip() != old:
             kept = tuple(each for each in self.draft.typed if each != old)
             self.change_draft(replace(self.draft, typed=(*kept, text.strip()) if text.strip() else kept))
-
-    # -- the run's own words --
-
-    @asks("ask", exclusive=True)
-    async def action_tags(self) -> None:
-        tags = await ask_tags(self.app, self.draft.tags)
-        if tags is not None:
-            self.draft = replace(self.draft, tags=tags)
-            self._show()
-
-    @asks("ask", exclusive=True)
-    async def action_note(self) -> None:
-        note = await ask_note(self.app, self.draft.note)
-        if note is not None:
-            self.draft = replace(self.draft, note=note)
-            self._show()
 
     # -- saving --
 
@@ -329,23 +272,10 @@ class ReviewScreen(ReviewAgentLoop):
             return
         verdict = self._verdict
         assert verdict is not None
-        if not await self.app.push_screen_wait(self._question(verdict)):
-            return
-        self._starting = True
-        self.show_place("starting…")
-        try:
-            run_id = await self._start()
-        except (TuiEvalError, OSError) as error:
-            self.notify(str(error), title="Not started", severity="error", timeout=15)
-            self.change_draft()
-            return
-        finally:
-            self._starting = False
-        if self.app.screen is self:
-            self.app.pop_screen()
-            self.tui.open("run", run_id=run_id)
-        else:
-            self.notify(f"Run {run_id} has been started.")
+        if await self.app.push_screen_wait(self._question(verdict)):
+            from tui_eval.runner import new_run_id
+
+            await self.start_run(self.draft.job(self.tui.history.path, new_run_id()))
 
     def _can_start(self) -> bool:
         verdict = self._verdict
@@ -374,14 +304,6 @@ class ReviewScreen(ReviewAgentLoop):
             calls=verdict.calls,
             at_most=verdict.calls > verdict.tasks,
         )
-
-    async def _start(self) -> str:
-        from tui_eval.runner import new_run_id, start_detached
-
-        run_id = new_run_id()
-        job = self.draft.job(self.tui.history.path, run_id)
-        await self.tui.history.call(partial(start_detached, job, environment=dict(self._typed)))
-        return run_id
 
 
 def _no_path(text: str) -> str:

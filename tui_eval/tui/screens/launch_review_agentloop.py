@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,23 +10,14 @@ from tui_eval.errors import SpecError
 from tui_eval.tui.background import away
 from tui_eval.tui.launch_check import Look
 from tui_eval.tui.launch_draft import Draft
-from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.screens.preflight import PreflightScreen
 from tui_eval.tui.type_ahead import asks
 
 
-class ReviewAgentLoop(BaseScreen):
-    """The actions of these keys; ``ReviewScreen`` has the draft, and what its plan says."""
+class ReviewAgentLoop(PreflightScreen[Draft]):
+    """The actions of these keys; ``ReviewScreen`` says what the plan of the draft is."""
 
-    draft: Draft
     look: Look | None
-
-    def change_draft(self, draft: Draft | None = None) -> None:
-        """Take over another draft, and check it anew."""
-        raise NotImplementedError
-
-    def values(self) -> Mapping[str, str]:
-        """The environment, with what was typed here."""
-        raise NotImplementedError
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("platform_section", "update_platform"):
@@ -58,7 +47,7 @@ class ReviewAgentLoop(BaseScreen):
         from tui_eval.tui.agentloop_judging import section_options
         from tui_eval.tui.screens.agentloop_judging import update_platform_plan
 
-        draft, values = self.draft, {**os.environ, **self.values()}
+        draft, values = self.draft, self.values()
         try:
             options = await away(partial(section_options, draft.source(), draft.overrides(), draft.folder, values))
         except SpecError as error:
