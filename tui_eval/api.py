@@ -6,16 +6,16 @@ Statuses are those of AgentCompass's OrchestrationResult (its contract, section 
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from tui_eval.blocking import blocking
 from tui_eval.engine.data import TaskDescription, TaskResult
 from tui_eval.engine.execution import Ended, Listener
 from tui_eval.errors import UsageError
@@ -25,7 +25,6 @@ from tui_eval.spec.model import Plan
 from tui_eval.store.place import history_path
 from tui_eval.store.records import Counters, RequestRecord, RequestState, RunRecord, RunState
 
-Result = TypeVar("Result")
 _LOG = logging.getLogger("tui_eval.api")
 
 
@@ -137,7 +136,7 @@ def launch(
     **options: Any,
 ) -> OrchestrationResult:
     """:func:`async_launch`, blocking. Must not be called from a running event loop."""
-    return _blocking("launch", async_launch(plan, **options))
+    return blocking("launch", async_launch(plan, **options))
 
 
 async def async_run_evaluation(
@@ -182,7 +181,7 @@ def run_evaluation(
     **options: Any,
 ) -> RequestOutcome:
     """:func:`async_run_evaluation`, blocking. Must not be called from a running event loop."""
-    return _blocking("run_evaluation", async_run_evaluation(dataset, solution, evaluators, **options))
+    return blocking("run_evaluation", async_run_evaluation(dataset, solution, evaluators, **options))
 
 
 def _check_is_mapping(name: str, value: object) -> None:
@@ -202,15 +201,6 @@ def _dataset_section(
 
 def _default_folder(plan: str | os.PathLike[str] | Mapping[str, Any]) -> str | None:
     return os.getcwd() if isinstance(plan, Mapping) else None
-
-
-def _blocking(name: str, work: Coroutine[Any, Any, Result]) -> Result:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    work.close()
-    raise UsageError(f"{name} blocks and there is a running event loop: await async_{name} instead")
 
 
 class _Callbacks(Listener):

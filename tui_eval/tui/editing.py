@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.app import SuspendNotSupported
-
 from tui_eval.tui.background import away
+from tui_eval.tui.foreground import NoTerminal, run_in_foreground
 
 if TYPE_CHECKING:
     from tui_eval.tui.application import TuiEvalApp
@@ -79,32 +76,18 @@ async def edit(app: TuiEvalApp, path: Path, line: int = 0) -> bool:
 def _in_terminal(app: TuiEvalApp, words: list[str]) -> bool:
     started = time.monotonic()
     try:
-        with app.suspend(), _interrupts_are_the_editors():
-            status = subprocess.call(words)
-    except SuspendNotSupported:
+        status = run_in_foreground(app, words)
+    except NoTerminal:
         app.notify("This terminal cannot be given to an editor.", severity="error", timeout=8)
         return False
     except (OSError, ValueError) as error:
         _tell_failure(app, words, error)
         return False
-    app.refresh(layout=True)
-    app.screen.refresh(layout=True)
     if status:
         app.notify(f"The editor ended with status {status}.", severity="warning")
     elif time.monotonic() - started < _AT_ONCE:
         app.notify("The editor came back at once. If it is open elsewhere: save there, then press r here.")
     return True
-
-
-@contextmanager
-def _interrupts_are_the_editors() -> Iterator[None]:
-    """Ctrl-C in the editor is for the editor. A handler, not SIG_IGN: the child would inherit that."""
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 async def _beside(app: TuiEvalApp, words: list[str]) -> bool:

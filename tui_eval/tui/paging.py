@@ -6,16 +6,13 @@ import atexit
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.app import SuspendNotSupported
+from tui_eval.tui.foreground import NoTerminal, run_in_foreground
 
 if TYPE_CHECKING:
     from tui_eval.tui.application import TuiEvalApp
@@ -57,27 +54,13 @@ def page(app: TuiEvalApp, path: Path) -> bool:
         app.notify("There is no pager: set PAGER, for example PAGER=less.", severity="error", timeout=8)
         return False
     try:
-        with app.suspend(), _interrupts_are_the_pagers():
-            status = subprocess.call([*command, str(path)])
-    except SuspendNotSupported:
+        status = run_in_foreground(app, [*command, str(path)])
+    except NoTerminal:
         app.notify(f"This terminal cannot be given to a pager. The text is in {path}", severity="error", timeout=8)
         return False
     except OSError as error:
         app.notify(f"The pager {command[0]} cannot be started: {error.strerror}", severity="error", timeout=8)
         return False
-    app.refresh(layout=True)
-    app.screen.refresh(layout=True)
     if status:
         app.notify(f"The pager ended with status {status}.", severity="warning")
     return True
-
-
-@contextmanager
-def _interrupts_are_the_pagers() -> Iterator[None]:
-    """Ctrl-C in the pager is for the pager. A handler, not SIG_IGN: the child would inherit that."""
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tui_eval.errors import PlatformError, UsageError
+from tui_eval.blocking import blocking
+from tui_eval.errors import PlatformError
 
 Result = TypeVar("Result")
 Section = Mapping[str, Any]
@@ -186,7 +187,7 @@ async def async_launch(
 
 def launch(orchestration: OrchestrationSpec | str | os.PathLike[str], **options: Any) -> OrchestrationResult:
     """:func:`async_launch`, blocking. Must not be called from a running event loop."""
-    return _blocking("launch", async_launch(orchestration, **options))
+    return blocking("launch", async_launch(orchestration, **options))
 
 
 async def async_run_evaluation(
@@ -270,7 +271,7 @@ async def async_run_evaluation(
 
 def run_evaluation(**options: Any) -> dict[str, Any]:
     """:func:`async_run_evaluation`, blocking. Must not be called from a running event loop."""
-    return _blocking("run_evaluation", async_run_evaluation(**options))
+    return blocking("run_evaluation", async_run_evaluation(**options))
 
 
 def data_of(spec: OrchestrationSpec) -> dict[str, Any]:
@@ -366,12 +367,3 @@ def _outcome(data: Any) -> RequestOutcome:
 def _known(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
     names = {item.name for item in fields(kind)}
     return {key: value for key, value in data.items() if key in names}
-
-
-def _blocking(name: str, work: Coroutine[Any, Any, Result]) -> Result:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    work.close()
-    raise UsageError(f"{name} blocks and there is a running event loop: await async_{name} instead")

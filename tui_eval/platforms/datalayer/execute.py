@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tui_eval.blocking import blocking
 from tui_eval.engine.data import TaskDescription, TaskResult
 from tui_eval.engine.execution import Ended, Listener, execute_job
 from tui_eval.errors import SpecError, UsageError
@@ -137,11 +138,7 @@ async def async_execute_evalset_spec(
 
 def execute_evalset_spec(client: Any, **options: Any) -> dict[str, Any]:
     """:func:`async_execute_evalset_spec`, blocking. Must not be called from a running event loop."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(async_execute_evalset_spec(client, **options))
-    raise UsageError("execute_evalset_spec blocks and there is a running event loop: await async_execute_evalset_spec")
+    return blocking("execute_evalset_spec", async_execute_evalset_spec(client, **options))
 
 
 # Editors and programs that look see the parameters themselves.
