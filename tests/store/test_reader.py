@@ -14,7 +14,7 @@ from tui_eval.domain import Outcome
 from tui_eval.errors import HistoryError, UsageError
 from tui_eval.store.liveness import this_runner
 from tui_eval.store.opening import open_for_writing
-from tui_eval.store.queue import PAGE_BYTES
+from tui_eval.store.queue import PAGE_BYTES, READ_BYTES
 from tui_eval.store.reader import History
 from tui_eval.store.records import RunRecord, RunState, TaskRecord
 from tui_eval.store.task_pages import SORTS, keyset
@@ -296,7 +296,7 @@ async def test_an_export_sees_one_moment(path: Path) -> None:
 async def test_a_reader_can_write_nothing(path: Path) -> None:
     await filled(path)
     with reading(path) as history, pytest.raises(sqlite3.OperationalError, match="readonly"):
-        history._connection.execute("DELETE FROM runs")
+        history._file.sqlite.execute("DELETE FROM runs")
 
 
 async def test_a_page_of_queued_tasks_is_bounded_by_what_their_cases_weigh(path: Path) -> None:
@@ -315,6 +315,50 @@ async def test_a_page_of_queued_tasks_is_bounded_by_what_their_cases_weigh(path:
         assert seen == texts
         assert pages[0] in (2, 3)
         assert len(pages) in (2, 3), "small cases come many at once"
+
+
+async def test_a_page_of_queued_tasks_is_bounded_by_what_compressed_cases_become(path: Path) -> None:
+    texts = [f"{number}{'x' * (READ_BYTES // 2)}" for number in range(4)]
+    async with await HistoryWriter.open(path) as writer:
+        _, request = await planned(writer, 0)
+        tasks = new_tasks(request, len(texts))
+        await writer.add_tasks([replace(task, case_input={"q": text}) for task, text in zip(tasks, texts, strict=True)])
+    with reading(path) as history:
+        first = history.queued(request)
+        second = history.queued(request, first[-1].position)
+    assert [one.case_input["q"] for one in first + second] == texts
+    assert (len(first), len(second)) == (2, 2)
+
+
+async def test_the_repeats_of_a_heavy_case_are_one_page_and_share_its_columns(path: Path) -> None:
+    heavy = {"q": random.Random(0).randbytes(PAGE_BYTES // 2).hex()}
+    async with await HistoryWriter.open(path) as writer:
+        _, request = await planned(writer, 0)
+        tasks = new_tasks(request, 50)
+        await writer.add_tasks(
+            [replace(task, case_id="c", repeat=number, case_input=heavy) for number, task in enumerate(tasks)]
+        )
+    with reading(path) as history:
+        page = history.queued(request)
+    assert [one.repeat for one in page] == list(range(50))
+    assert page[-1].case_input == heavy
+    assert {id(one.case_input) for one in page} == {id(page[0].case_input)}
+
+
+async def test_a_page_reads_the_texts_of_its_own_cases_only(path: Path) -> None:
+    async with await HistoryWriter.open(path) as writer:
+        _, request = await planned(writer, 0)
+        tasks = new_tasks(request, 60)
+        texts = [random.Random(number).randbytes(PAGE_BYTES // 8).hex() for number in range(60)]
+        await writer.add_tasks([replace(task, case_input={"q": text}) for task, text in zip(tasks, texts, strict=True)])
+    with reading(path) as history:
+        began = time.process_time()
+        ten = history.queued(request, limit=10)
+        of_ten = time.process_time() - began
+        began = time.process_time()
+        sixty = history.queued(request, limit=60)
+        assert time.process_time() - began < 2 * of_ten + 0.05, "the others are not read to be left out"
+    assert [one.case_id for one in sixty] == [one.case_id for one in ten]
 
 
 async def test_a_queued_task_whose_case_is_gone_is_an_error_and_not_passed_over(path: Path) -> None:

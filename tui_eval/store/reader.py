@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from tui_eval.domain import JsonValue, Outcome, Score
 from tui_eval.errors import HistoryError, TaskGone
 from tui_eval.store import run_queries, task_pages, task_search
 from tui_eval.store.encoding import unpack
 from tui_eval.store.faults import explaining
-from tui_eval.store.migrations import newest_version, steps
-from tui_eval.store.opening import open_read_only
 from tui_eval.store.queue import QUEUED_PAGE, QueuedTask, queued_tasks
+from tui_eval.store.read_connection import ReadConnection
 from tui_eval.store.records import (
     Activity,
     AttemptPayload,
@@ -47,8 +43,7 @@ from tui_eval.store.task_search import Sought
 
 __all__ = ["FailureRow", "GivenCommand", "History", "Keyset", "QueuedTask", "RunOverview", "Sought", "TaskValue"]
 
-_MANY = 500  # keys in one query
-_PAGE = 1000  # tasks at a time while streaming
+_PAGE = 1000  # tasks at a time in :meth:`History.iter_tasks`
 
 
 class History:
@@ -60,8 +55,7 @@ class History:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen: object = None
-        self._connection = self._open()
+        self._file = ReadConnection(path)
 
     def __enter__(self) -> History:
         return self
@@ -72,35 +66,18 @@ class History:
         self.close()
 
     def close(self) -> None:
-        self._connection.close()
+        self._file.close()
 
     def changed(self) -> bool:
         """Whether anything was committed by others since the last call (0.2 ms); True the first time.
 
         Also finds a history that was made, replaced or moved here since.
         """
-        with explaining(self.path):
-            if self._file() != self._opened:
-                self._connection.close()
-                self._connection = self._open()
-                self._seen = None
-            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
-        changed: bool = version != self._seen
-        self._seen = version
-        return changed
+        return self._file.changed()
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Inside, everything is read as of one moment (for exports: rows and counters agree)."""
-        with explaining(self.path):
-            self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            # Nothing was written; unlike COMMIT this also ends a transaction in which SQLite met a damaged page.
-            with explaining(self.path):
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+        return self._file.snapshot()
 
     # -- runs --
 
@@ -122,47 +99,47 @@ class History:
         """
         wanted = run_queries.Wanted(name, tag, state, since, until)
         with explaining(self.path):
-            return run_queries.overviews(self._connection, wanted, limit, before)
+            return run_queries.overviews(self._file.sqlite, wanted, limit, before)
 
     def run(self, run_id: str) -> RunRecord:
         """A run by id, by a beginning of it that only one run has, or ``last``. Raises UsageError otherwise."""
         with explaining(self.path):
-            return run_queries.find(self._connection, run_id)
+            return run_queries.find(self._file.sqlite, run_id)
 
     def children(self, run_id: str) -> list[RunRecord]:
         """The runs that took up this one, oldest first (plans empty)."""
         with explaining(self.path):
-            return run_queries.children(self._connection, run_id)
+            return run_queries.children(self._file.sqlite, run_id)
 
     def requests(self, run: RunRecord | int) -> list[RequestRecord]:
         """The requests of a run in the order of the plan, with their counters."""
         sql = f"SELECT {REQUEST_COLUMNS} FROM requests WHERE run = ? ORDER BY position"
         with explaining(self.path):
-            return [request_record(row) for row in self._rows(sql, _key(run))]
+            return [request_record(row) for row in self._file.rows(sql, _key(run))]
 
     def activity(self, run: RunRecord | int) -> list[Activity]:
         """What the running tasks were doing at the last batch, longest first."""
         sql = "SELECT task, phase, since, attempt, until, detail FROM activity WHERE run = ? ORDER BY since, task"
-        return [Activity(*row) for row in self._rows(sql, _key(run))]
+        return [Activity(*row) for row in self._file.rows(sql, _key(run))]
 
     def log(self, run: RunRecord | int, after_id: int = 0, limit: int = 1000) -> list[LogLine]:
         """Lines of the run's log after the one with this id, oldest first."""
         sql = "SELECT id, at, level, request, message FROM log WHERE run = ? AND id > ? ORDER BY id LIMIT ?"
-        return [log_line(row) for row in self._rows(sql, _key(run), after_id, limit)]
+        return [log_line(row) for row in self._file.rows(sql, _key(run), after_id, limit)]
 
     def commands(self, run: RunRecord | int) -> list[GivenCommand]:
         """Everything viewers asked of a run, oldest first, with what became of it."""
         with explaining(self.path):
-            return run_queries.commands(self._connection, _key(run))
+            return run_queries.commands(self._file.sqlite, _key(run))
 
     def failures(self, run: RunRecord | int) -> list[FailureRow]:
         """What is not passed (failed, error, unscored), one row for each request, outcome, kind and exact message."""
         with explaining(self.path):
-            return run_queries.failures(self._connection, _key(run))
+            return run_queries.failures(self._file.sqlite, _key(run))
 
     def task_values(self, run: RunRecord | int) -> Iterator[TaskValue]:
         """The figures of every task, for percentiles and repeats; streamed in the order of the plan."""
-        for row in self._stream(run_queries.TASK_VALUES, _key(run)):
+        for row in self._file.stream(run_queries.TASK_VALUES, _key(run)):
             with explaining(self.path):
                 value = run_queries.task_value(row)
             yield value
@@ -172,17 +149,17 @@ class History:
     ) -> list[tuple[int, bool, float | None, float | None]]:
         """``(request, is of the sample, latency, finished at)`` of every ``step``-th finished task, which is the sample,
         and of all that finished ``since``. The latency is there only for answers of this run."""
-        return self._rows(run_queries.TIMINGS, _key(run), step, since)
+        return self._file.rows(run_queries.TIMINGS, _key(run), step, since)
 
     def score_values(self, run: RunRecord | int) -> Iterator[tuple[int, str, float | None, bool | None, bool]]:
         """``(request, evaluator, value, passed, could not decide)`` of every score of a run; streamed."""
-        for request, evaluator, value, passed, undecided in self._stream(run_queries.SCORE_VALUES, _key(run)):
+        for request, evaluator, value, passed, undecided in self._file.stream(run_queries.SCORE_VALUES, _key(run)):
             yield request, evaluator, value, None if passed is None else bool(passed), bool(undecided)
 
     def size_of(self, run: RunRecord | int) -> int:
         """About how many bytes of the history a run takes (what it shares with other runs is counted in full)."""
         with explaining(self.path):
-            return run_queries.size(self._connection, _key(run))
+            return run_queries.size(self._file.sqlite, _key(run))
 
     # -- tasks --
 
@@ -213,7 +190,7 @@ class History:
             descending,
         )
         with explaining(self.path):
-            return task_pages.page(self._connection, wanted, limit, after)
+            return task_pages.page(self._file.sqlite, wanted, limit, after)
 
     def iter_tasks(
         self,
@@ -232,7 +209,7 @@ class History:
 
     def task(self, task_id: int) -> TaskRecord:
         """One task by its key. Raises TaskGone when it is not there."""
-        rows = self._rows(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id = ?", task_id)
+        rows = self._file.rows(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id = ?", task_id)
         if not rows:
             raise TaskGone(f"{self.path}: task {task_id} is not in the history (was its run deleted?)")
         with explaining(self.path):
@@ -258,21 +235,21 @@ class History:
         )
         with explaining(self.path):
             if sought is not None:
-                return task_search.keys(self._connection, wanted, sought)
-            return task_pages.keys(self._connection, wanted)
+                return task_search.keys(self._file.sqlite, wanted, sought)
+            return task_pages.keys(self._file.sqlite, wanted)
 
     def task_texts(self, run: RunRecord | int, keys: Sequence[int] | None = None) -> Iterator[tuple[int, str]]:
         """``(key, text)`` of each task of a run, or of those named: case, message, the whole output, what a filter looks
         through. Read in pages while it is iterated."""
         with explaining(self.path):
             if keys is None:
-                yield from task_search.texts(self._connection, _key(run))
+                yield from task_search.texts(self._file.sqlite, _key(run))
             else:
-                yield from task_search.texts_of(self._connection, keys)
+                yield from task_search.texts_of(self._file.sqlite, keys)
 
     def tasks_of(self, keys: Iterable[int]) -> dict[int, TaskRecord]:
         """Several tasks by key; one that is gone is left out."""
-        rows = self._many(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{}})", keys)
+        rows = self._file.many(f"SELECT {TASK_COLUMNS} FROM tasks WHERE id IN ({{}})", keys)
         with explaining(self.path):
             return {row[0]: task_record(row) for row in rows}
 
@@ -282,19 +259,19 @@ class History:
             f"SELECT {TASK_COLUMNS} FROM requests JOIN tasks ON tasks.request = requests.id "
             "WHERE requests.run = ? AND requests.name = ? AND tasks.case_id = ? AND tasks.repeat = ?"
         )
-        rows = self._rows(sql, _key(run), request_name, case_id, repeat)
+        rows = self._file.rows(sql, _key(run), request_name, case_id, repeat)
         with explaining(self.path):
             return task_record(rows[0]) if rows else None
 
     def queued(self, request: int, after_position: int = -1, limit: int = 500) -> list[QueuedTask]:
         """The next tasks of a request that wait, in order, with their cases (and answers that wait to be judged)."""
-        ((page,),) = self._rows(QUEUED_PAGE, request, after_position, limit)
+        ((page,),) = self._file.rows(QUEUED_PAGE, request, after_position, limit)
         with explaining(self.path):
             tasks = queued_tasks(page, self.path)
         for task in tasks:
             if task.work == "score":
                 task.answer = self.answer_of(task.id)
-                ((task.latency,),) = self._rows("SELECT latency FROM tasks WHERE id = ?", task.id)
+                ((task.latency,),) = self._file.rows("SELECT latency FROM tasks WHERE id = ?", task.id)
         return tasks
 
     def answered(self, request: RequestRecord | int) -> set[int]:
@@ -303,7 +280,7 @@ class History:
             "SELECT DISTINCT tasks.id FROM tasks CROSS JOIN attempts ON attempts.task = tasks.id "
             "WHERE tasks.request = ? AND attempts.error_kind = '' AND attempts.payload IS NOT NULL"
         )
-        return {task for (task,) in self._rows(sql, _key(request))}
+        return {task for (task,) in self._file.rows(sql, _key(request))}
 
     def case(self, case_key: int) -> dict[str, JsonValue]:
         """The columns of a case. Raises HistoryError when it is gone."""
@@ -314,7 +291,7 @@ class History:
 
     def cases_of(self, keys: Iterable[int]) -> dict[int, dict[str, JsonValue]]:
         """The columns of several cases by key."""
-        rows = self._many("SELECT id, codec, data FROM cases WHERE id IN ({})", set(keys))
+        rows = self._file.many("SELECT id, codec, data FROM cases WHERE id IN ({})", set(keys))
         with explaining(self.path):
             return {key: unpack(codec, data) for key, codec, data in rows}
 
@@ -332,7 +309,7 @@ class History:
         sql = f"SELECT {extra}, {ATTEMPT_COLUMNS} FROM attempts{join} WHERE task IN ({{}}) ORDER BY task, number"
         found: dict[int, list[AttemptRecord]] = {}
         with explaining(self.path):
-            for codec, data, *row in self._many(sql, task_ids):
+            for codec, data, *row in self._file.many(sql, task_ids):
                 payload = None if data is None else payload_record(codec, data)
                 found.setdefault(row[1], []).append(attempt_record(tuple(row), payload))
         return found
@@ -359,7 +336,7 @@ class History:
         sql = f"SELECT {SCORE_COLUMNS} FROM scores WHERE task IN ({{}}) ORDER BY task, position"
         found: dict[int, list[Score]] = {}
         with explaining(self.path):
-            for row in self._many(sql, task_ids):
+            for row in self._file.many(sql, task_ids):
                 found.setdefault(row[0], []).append(score_record(row))
         return found
 
@@ -369,56 +346,14 @@ class History:
         """The key of a request given by key or name; -1, which no request has, for an unknown name."""
         if not isinstance(request, str):
             return request
-        rows = self._rows("SELECT id FROM requests WHERE run = ? AND name = ?", _key(run), request)
+        rows = self._file.rows("SELECT id FROM requests WHERE run = ? AND name = ?", _key(run), request)
         return rows[0][0] if rows else -1
 
-    def _open(self) -> sqlite3.Connection:
-        self._opened = self._file()
-        connection = open_read_only(self.path)
-        if connection is None:
-            self._opened = None
-            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            for script in steps().values():
-                connection.executescript(script)
-            connection.execute(f"PRAGMA user_version = {newest_version()}")
-        return connection
-
-    def _file(self) -> tuple[int, int] | None:
-        """Which file is there, None where there is none yet (or an empty one)."""
-        try:
-            found = os.stat(self.path)
-        except OSError:
-            return None
-        return (found.st_dev, found.st_ino) if found.st_size else None
-
-    def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with explaining(self.path):
-            return self._connection.execute(sql, values).fetchall()
-
-    def _stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        with explaining(self.path):
-            cursor = self._connection.execute(sql, values)
-        while True:
-            with explaining(self.path):
-                rows = cursor.fetchmany(_PAGE)
-            if not rows:
-                return
-            yield from rows
-
-    def _many(self, sql: str, keys: Iterable[int]) -> Iterator[tuple[Any, ...]]:
-        for chunk in _chunks(sorted(set(keys))):
-            yield from self._rows(sql.format(", ".join("?" * len(chunk))), *chunk)
-
     def _payload(self, sql: str, key: int) -> AttemptPayload | None:
-        rows = self._rows(sql, key)
+        rows = self._file.rows(sql, key)
         with explaining(self.path):
             return payload_record(*rows[0]) if rows else None
 
 
 def _key(record: RunRecord | RequestRecord | int) -> int:
     return record if isinstance(record, int) else record.id
-
-
-def _chunks(keys: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(keys), _MANY):
-        yield keys[start : start + _MANY]

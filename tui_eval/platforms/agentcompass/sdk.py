@@ -11,12 +11,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tui_eval.blocking import blocking
 from tui_eval.errors import PlatformError
 
-Result = TypeVar("Result")
 Section = Mapping[str, Any]
 ConfigPath = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
