@@ -47,7 +47,12 @@ def pack(value: JsonValue) -> tuple[int, bytes]:
 
 def unpack(codec: int, data: bytes) -> JsonValue:
     """The value that :func:`pack` was given. Raises zlib.error, UnicodeDecodeError or JSONDecodeError for damaged bytes."""
-    return json.loads(zlib.decompress(data) if codec == ZLIB else data)
+    return json.loads(unpacked(codec, data))
+
+
+def unpacked(codec: int, data: bytes) -> bytes:
+    """The JSON text that :func:`pack` made. Raises zlib.error for damaged bytes."""
+    return zlib.decompress(data) if codec == ZLIB else data
 
 
 def content_hash(case_id: str, columns: Mapping[str, JsonValue]) -> bytes:
