@@ -80,7 +80,7 @@ def overrides_of(given: dict[str, Any], run_id: str | None) -> list[str]:
         "agentcompass.preload": [str(path.absolute()) for path in given.get("preload_module", ())] or None,
         "agentcompass.config": [str(path.absolute()) for path in given.get("config", ())] or None,
         "agentcompass.python": given.get("python"),
-        "defaults.output.run_id": run_id,
+        "requests.*.output.run_id": run_id,
     }
     for text in given.get("env_open_qps", ()):
         name, _, value = text.partition("=")
@@ -93,7 +93,7 @@ def overrides_of(given: dict[str, Any], run_id: str | None) -> list[str]:
 
 def with_limits(overrides: tuple[str, ...]) -> tuple[str, ...]:
     """``--qps`` is a word of our plans."""
-    if any(text.startswith("runtime.qps=") for text in overrides):
+    if any(text.startswith("runtime.qps.") for text in overrides):
         raise UsageError("--qps is for plans of tui_eval; AgentCompass has --env-open-qps ENV=X")
     return overrides
 

@@ -113,12 +113,12 @@ def run(
     All faults of the plan and its datasets are listed before the first call. Ctrl-C once stops it with everything
     saved (`tui-eval resume` finishes it), twice at once.
     """
-    settings = {
+    settings: dict[str, Any] = {
         "task_concurrency": task_concurrency,
         "runtime.timeout_seconds": timeout_seconds,
         "runtime.cleanup_grace_seconds": cleanup_grace_seconds,
-        "runtime.provider_limits": _by_host("--provider-limit", limits, int),
-        "runtime.qps": _by_host("--qps", rates, float),
+        **_by_host("runtime.provider_limits", "--provider-limit", limits, int),
+        **_by_host("runtime.qps", "--qps", rates, float),
     }
     overrides = (*overrides, *(f"{key}={json.dumps(value)}" for key, value in settings.items() if value is not None))
     from tui_eval.platforms.agentcompass.recognising import is_orchestration_file
@@ -321,14 +321,15 @@ def _conclude(
     return verdict.code
 
 
-def _by_host(option: str, texts: tuple[str, ...], number: Callable[[str], float]) -> dict[str, float] | None:
+def _by_host(section: str, option: str, texts: tuple[str, ...], number: Callable[[str], float]) -> dict[str, float]:
+    """Overrides for the hosts that are named; those that only the plan names keep what it says."""
     found: dict[str, float] = {}
     for text in texts:
         host, _, value = text.rpartition("=")
         try:
-            found[host] = number(value)
+            found[f"{section}.{host}"] = number(value)
         except ValueError:
             host = ""
         if not host:
             raise UsageError(f"{option} {text}: expected HOST=NUMBER, as api.example.com=8")
-    return found or None
+    return found

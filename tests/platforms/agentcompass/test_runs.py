@@ -198,6 +198,15 @@ def test_its_own_flags_are_taken(compass: Compass) -> None:
         assert part in written, part
 
 
+def test_a_run_id_of_the_command_line_is_that_of_every_request(compass: Compass) -> None:
+    path = compass.orchestration(good="ok", other="ok")
+    path.write_text(path.read_text().replace("- name: good", "- name: good\n  output: {run_id: its-own}"))
+    done = compass.run("run", str(path), "--run-id", "one")
+    assert done.returncode == 0, done.stderr
+    assert (compass.folder / "results" / "good" / "one" / "run_info.json").exists()
+    assert (compass.folder / "results" / "other" / "one" / "run_info.json").exists()
+
+
 def test_its_flags_are_refused_for_plans_of_ours(compass: Compass) -> None:
     compass.write_plan("version: 1\nrequests: []\n")
     done = compass.run("run", "plan.yaml", "--data-dir", "d")

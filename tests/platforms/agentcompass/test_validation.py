@@ -232,6 +232,31 @@ def test_settings_of_the_command_line_are_put_over_the_file(tmp_path: Path) -> N
     assert loaded.results_dir == tmp_path / "elsewhere"
 
 
+def test_limits_of_the_command_line_leave_those_of_other_environments(tmp_path: Path) -> None:
+    path = write(tmp_path, changed(("runtime.provider_limits", {"host_process": 2, "docker": 8})))
+    settings = {("runtime", "provider_limits"): {"docker": 4}, ("runtime", "env_open_qps"): {"docker": 1.5}}
+    loaded = load_orchestration(path, settings=settings, environment=ENVIRONMENT, folder=tmp_path)
+    assert loaded.data["runtime"]["provider_limits"] == {"host_process": 2, "docker": 4}
+    assert loaded.data["runtime"]["env_open_qps"] == {"docker": 1.5}
+
+
+def test_a_setting_for_every_request_is_one_for_every_request_whatever_it_is_called(tmp_path: Path) -> None:
+    data = good_file()
+    data["requests"] = [{**data["requests"][0], "name": name} for name in ("1", "a", "0")]
+    settings = {("requests", "*", "output", "run_id"): "mine", ("requests", "a", "execution", "max_retries"): 2}
+    loaded = load_orchestration(write(tmp_path, data), settings=settings, environment=ENVIRONMENT, folder=tmp_path)
+    assert [request.run_id for request in loaded.requests] == ["mine"] * 3
+    assert [request.max_retries for request in loaded.requests] == [0, 2, 0]
+
+
+def test_a_setting_for_a_request_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
+    settings = {("requests", "nope", "name"): "x", ("task_concurrency",): 0}
+    with pytest.raises(SpecError) as caught:
+        load_orchestration(write(tmp_path, good_file()), settings=settings, environment=ENVIRONMENT, folder=tmp_path)
+    assert [str(fault) for fault in caught.value.faults if "nope" in str(fault)]
+    assert [str(fault) for fault in caught.value.faults if "task_concurrency" in str(fault)]
+
+
 def test_the_embedded_catalogue_knows_every_component() -> None:
     catalog = embedded_catalog()
     counts = [len(catalog.of(kind)) for kind in ("benchmark", "harness", "environment")]

@@ -21,8 +21,9 @@ from tui_eval.platforms.agentcompass.orchestration import Checks, ComposedReques
 from tui_eval.platforms.agentcompass.paths import namespace, run_folder
 from tui_eval.platforms.agentcompass.references import check_references, expanded, names_in
 from tui_eval.platforms.agentcompass.scalars import as_compass_reads, surprises
+from tui_eval.platforms.agentcompass.settings import with_settings
 from tui_eval.spec.findings import Findings
-from tui_eval.spec.nodes import Node, Place, merge, node_of, with_value
+from tui_eval.spec.nodes import Node, Place, merge, node_of
 from tui_eval.spec.nodes import Path as KeyPath
 from tui_eval.spec.secrets import Secrets
 from tui_eval.spec.source import compose, read_text
@@ -90,8 +91,8 @@ class _Reader:
         if not root.is_map:
             findings.add(root.place, "an orchestration must be a map of keys", "it starts with `version: 1`")
             return None
-        for key_path, value in settings.items():
-            root = with_value(root, key_path, node_of(value, Place(path=key_path)))
+        findings.name_path = _named(root)
+        root = with_settings(root, settings, findings)
         findings.name_path = _named(root)
         checks.check_keys(root, fields.TOP, findings, "an orchestration")
         check_references(root, self.environment, findings, check_set=self.against.environment_set)
