@@ -312,7 +312,7 @@ async def test_a_paused_run_goes_on_with_the_same_key_and_promises_no_end(make_a
         assert "p pause" in screen_text(app)
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("UPDATE runs SET state = 'paused' WHERE run_id = ?", (run.run_id,))
-        shown = await see(pilot, "p go on")
+        shown = await see(pilot, "p resume")
         assert "about" not in shown
 
 

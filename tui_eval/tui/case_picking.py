@@ -36,7 +36,7 @@ _CASES = (
 )
 _RUNS = (
     Column("name", "plan", 14, weight=2, priority=9),
-    Column("made", "made", 19, priority=6),
+    Column("made", "started", 19, priority=6),
     Column("id", "run", 20, weight=1, priority=4),
 )
 _TASKS = (

@@ -28,7 +28,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "datasets": (
         Column("name", "dataset", 16, weight=2, most=60, priority=9),
         Column("about", "description", 12, weight=2, priority=5),
-        Column("changed", "made", 19, priority=4),
+        Column("changed", "changed", 19, priority=4),
     ),
     "evaluators": (
         Column("name", "evaluator", 20, weight=2, most=60, priority=9),

@@ -67,7 +67,7 @@ def side_cells(word: str, side: Side, other: Side | None = None) -> tuple[Cell, 
     rate = side.total.pass_rate
     cells = [
         Cell(f"{word:<7}", "muted"),
-        Cell(f"{percent(rate):>6} passed", "title"),
+        Cell(f"{percent(rate):>6} passed" if rate is not None else "no verdict", "title"),
         Cell(f" ({side.total.passed:,} of {side.total.decided:,} decided)", "muted"),
     ]
     if other is not None and rate is not None and other.total.pass_rate is not None:

@@ -28,10 +28,15 @@ def first_line(run: RunRecord, state: RunState, total: Counters, width: int) -> 
 def second_line(run: RunRecord, state: RunState, total: Counters, now: float, left: str, width: int) -> list[Cell]:
     """Pass rate with its interval, time, tokens, cost; or why it ended as it did."""
     rate = rate_of(total.passed, total.decided)
-    parts = [Cell(f"pass rate {percent(rate.rate)}", "title")]
-    if rate.low is not None and rate.high is not None and width >= 80:
-        parts.append(Cell(f" ({percent(rate.low)} to {percent(rate.high)}, 95 %)", "muted"))
-    parts.append(Cell(f"  of {total.decided:,} decided" if width >= 70 else f" of {total.decided:,}", "muted"))
+    parts = [
+        Cell(f"pass rate {percent(rate.rate)}", "title"),
+        Cell(f" ({total.passed:,} of {total.decided:,}", "muted"),
+    ]
+    if width >= 70:
+        parts.append(Cell(" decided", "muted"))
+    if rate.low is not None and rate.high is not None and width >= 90:
+        parts.append(Cell(f", 95% CI {100 * rate.low:.1f} to {100 * rate.high:.1f}", "muted"))
+    parts.append(Cell(")", "muted"))
     taken = seconds_taken(run, state, now)
     if taken is not None:
         parts.append(Cell(f"   {whole_seconds(taken) if state.live else duration(taken)}"))

@@ -45,7 +45,6 @@ OTHER = "(other messages)"
 def task_row(task: TaskRecord, request_names: Mapping[int, str], live: bool) -> Row:
     """A task (its key is its key in the history). ``live`` is False when no runner executes the run: nothing runs."""
     shown = Outcome.QUEUED if task.outcome is Outcome.RUNNING and not live else task.outcome
-    case = task.case_id if not task.repeat else f"{task.case_id} #{task.repeat + 1}"
     outcome = [Cell(outcome_text(shown), shown.value)]
     if task.reused_from:
         outcome.append(Cell(" ↺", "muted"))
@@ -53,7 +52,7 @@ def task_row(task: TaskRecord, request_names: Mapping[int, str], live: bool) -> 
         task.id,
         (
             tuple(outcome),
-            case,
+            case_text(task),
             Cell(request_names.get(task.request, ""), "muted"),
             duration(task.latency),
             "-" if task.score is None else f"{task.score:.2f}",
@@ -61,6 +60,11 @@ def task_row(task: TaskRecord, request_names: Mapping[int, str], live: bool) -> 
             Cell(task.message) if task.message else Cell(task.output, "muted"),
         ),
     )
+
+
+def case_text(task: TaskRecord) -> str:
+    """``order-17``, ``order-17 #2`` the second time the case is asked."""
+    return f"{task.case_id} #{task.repeat + 1}" if task.repeat else task.case_id
 
 
 @dataclass(slots=True)
@@ -144,7 +148,7 @@ def slot_row(activity: Activity, task: TaskRecord | None, request_names: Mapping
         (
             Cell(activity.phase, "running"),
             whole_seconds(now - activity.since),
-            task.case_id if task is not None else str(activity.task),
+            case_text(task) if task is not None else str(activity.task),
             Cell(request_names.get(task.request, "") if task is not None else "", "muted"),
             str(activity.attempt),
             Cell(detail, "muted"),

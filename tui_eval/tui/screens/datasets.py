@@ -55,6 +55,7 @@ class DatasetsScreen(BrowseScreen):
     NAMES = ("datasets", "rows", "problems", "sample")
     STICKY = frozenset(("problems", "sample"))
     PLATFORM_LIST = "datasets"
+    HINTS = ("table.select", "table.mark", "datasets.sample", "datasets.check", "datasets.filter", "datasets.copy")
     HELP = (
         "Every dataset of the workspace. 1 datasets, 2 rows, 3 problems, 4 the sample. Enter on a row shows all of the "
         "case; space marks rows, t makes a sample of them or by limit, seed and where. It is kept for Launch, and y "

@@ -34,6 +34,7 @@ class PartsScreen(BrowseScreen):
     """
     BINDINGS: ClassVar = keys.bindings("parts")
     NAMES = ("parts", "settings")
+    HINTS = ("table.select", "parts.try", "parts.new", "parts.edit", "parts.filter")
     OF: ClassVar[PartOf] = "solution"
     TITLE_OF: ClassVar[str] = "Solutions"
 

@@ -63,6 +63,7 @@ class PlansScreen(BrowseScreen):
     NAMES = ("plans", "requests", "faults", "file")
     STICKY = frozenset(("file",))
     PLATFORM_LIST = "plans"
+    HINTS = ("table.select", "plans.launch", "plans.edit", "plans.check", "plans.new", "plans.filter", "plans.validate")
     HELP = (
         "Every plan, AgentCompass orchestration and evalset of the workspace. 1 plans, 2 requests, 3 faults, 4 the "
         "file. Enter on a plan goes to its requests or faults, on a request shows all of it, on a fault goes to its "

@@ -214,7 +214,7 @@ class RunScreen(RunKeys):
             *view_lines(view.platforms),
         ]
         self.query_one("#head", CellLines).show(lines)
-        self.show_place(f"made {local_time(view.run.created_at)}")
+        self.show_place(f"started {local_time(view.run.created_at)[:16]}")
 
     def _show_titles(self, view: RunView) -> None:
         failed = sum(group.count for group in view.failures)

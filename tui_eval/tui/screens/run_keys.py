@@ -13,6 +13,9 @@ from tui_eval.tui.screens.base import BaseScreen
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.line_table import LineTable
 
+_OPENS = {0: "its tasks", 2: "its tasks", 4: "whole line"}
+"""What enter does in a panel, where it is not to open a task."""
+
 
 class RunKeys(BaseScreen):
     """The actions of the run's keys; ``RunScreen`` adds what is shown."""
@@ -38,9 +41,10 @@ class RunKeys(BaseScreen):
 
     @property
     def LABELS(self) -> Mapping[str, str]:  # noqa: N802 (what the line of keys asks a screen for)
-        """What a key means now: the one that pauses lets a paused run go on."""
+        """What a key means now: the one that pauses resumes a paused run, enter depends on the panel."""
         paused = self.view is not None and self.view.state is RunState.PAUSED
-        return {"run.pause": "go on"} if paused else {}
+        opens = _OPENS.get(self.panel, "open")
+        return {"table.select": opens, **({"run.pause": "resume"} if paused else {})}
 
     def table(self, name: str) -> LineTable:
         """One of the tables by its name."""
@@ -145,7 +149,7 @@ class RunKeys(BaseScreen):
     def action_parent(self) -> None:
         parent = None if self.view is None else self.view.run.parent_run_id
         if parent is None:
-            self.notify("This run took no other one up.")
+            self.notify("This run is not a re-run of another one.")
         else:
             self.tui.open("run", run_id=parent)
 
@@ -159,11 +163,11 @@ class RunKeys(BaseScreen):
             self.notify(str(error), severity="error")
             return
         if not children:
-            self.notify("No run took this one up.")
+            self.notify("This run has no re-run.")
             return
         options = [Option(run.run_id, run.run_id, run.name) for run in children]
         chosen: str | None = children[0].run_id
         if len(children) > 1:
-            chosen = await self.app.push_screen_wait(Choose("Runs that took this one up", options))
+            chosen = await self.app.push_screen_wait(Choose(f"Re-runs of {self.run_id}", options))
         if chosen:
             self.tui.open("run", run_id=chosen)

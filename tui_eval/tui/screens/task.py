@@ -44,6 +44,19 @@ class TaskScreen(BaseScreen):
     """
     BINDINGS: ClassVar = keys.bindings("task")
     PANELS = ("#text",)
+    HINTS = (
+        "task.next",
+        "task.previous",
+        "task.rerun",
+        "task.cancel",
+        "task.copy",
+        "task.next_section",
+        "viewer.search",
+        "task.attempt",
+        "task.pager",
+        "task.format",
+        "viewer.wrap",
+    )
     HELP = (
         "One task in sections (1 to 9, or tab): what was asked, expected and answered, the comparison, the scores with "
         "their reasons, every attempt with what was sent and received. n and p go through the tasks of the list."

@@ -15,10 +15,12 @@ from textual.widget import Widget
 from tui_eval.tui.text import fit
 
 _LEAST_GAP = 3
+_GAPS = (" │ ", "  ", " ")
+"""What stands between two titles: from where there is room to where there is little."""
 
 
 class PanelTabs(Widget):
-    """``1 Requests  2 Tasks  3 Failures 12``: the panels and which of them is shown. Titles are our own words.
+    """``1 Requests 2 │ 2 Tasks │ 3 Failures 12``: the panels, their keys, and which is shown. Titles are our own words.
 
     ``aside`` stands at the right end, where there is room, without what follows its comma where there is less: what is
     not here, and the key that leads there.
@@ -28,36 +30,59 @@ class PanelTabs(Widget):
     PanelTabs { height: 1; padding: 0 1; background: $surface; }
     PanelTabs > .panel-tabs--here { color: $primary; text-style: bold underline; }
     PanelTabs > .panel-tabs--other { color: $muted; text-style: $muted-style; }
+    PanelTabs > .panel-tabs--key { color: $primary; text-style: bold; }
     """
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"panel-tabs--here", "panel-tabs--other"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"panel-tabs--here", "panel-tabs--other", "panel-tabs--key"}
 
     titles: reactive[tuple[str, ...]] = reactive(())
     current: reactive[int] = reactive(0)
     aside: reactive[str] = reactive("")
 
     def render(self) -> RenderResult:
-        here, other = self.get_visual_style("panel-tabs--here"), self.get_visual_style("panel-tabs--other")
-        titles, gap = fitting_titles(self.titles, self.current, self.size.width)
+        here, other, key = (self.get_visual_style(f"panel-tabs--{name}") for name in ("here", "other", "key"))
+        width = self.size.width
+        titles, gap, aside = with_aside(self.titles, self.current, self.aside, width)
         parts = []
         for place, title in enumerate(titles):
-            parts += [(gap if place else "", other), (f"{place + 1} {title}", here if place == self.current else other)]
+            parts.append((gap if place else "", other))
+            if place == self.current:
+                parts.append((f"{place + 1} {title}", here))
+            else:
+                parts += [(str(place + 1), key), (f" {title}", other)]
         tabs = Content.assemble(*parts)
-        for aside in dict.fromkeys((self.aside, self.aside.partition(",")[0])):
-            room = self.size.width - tabs.cell_length - cell_len(aside)
-            if aside and room >= _LEAST_GAP:
-                return Content.assemble(tabs, (" " * room + aside, other))
-        return tabs.truncate(self.size.width, ellipsis=True)
+        if aside:
+            return Content.assemble(tabs, (" " * (width - tabs.cell_length - cell_len(aside)) + aside, other))
+        return tabs.truncate(width, ellipsis=True)
+
+
+def with_aside(titles: Sequence[str], current: int, aside: str, width: int) -> tuple[Sequence[str], str, str]:
+    """The titles, what stands between them, and what stands aside, for ``width`` cells. Aside is cut before a title is:
+    ``B AgentLoop 12, 3 h ago``, ``B AgentLoop 12``, ``B 12``, nothing."""
+    short = aside.partition(",")[0]
+    words = short.split()
+    variants = dict.fromkeys((aside, short, f"{words[0]} {words[-1]}" if len(words) > 2 else ""))
+    for text in filter(None, variants):
+        room = width - _LEAST_GAP - cell_len(text)
+        for gap in _GAPS:
+            if tabs_width(titles, gap) <= room:
+                return titles, gap, text
+    return *fitting_titles(titles, current, width), ""
+
+
+def tabs_width(titles: Sequence[str], gap: str) -> int:
+    """The cells of titles with their keys, and with ``gap`` between them."""
+    return sum(cell_len(title) + 2 for title in titles) + cell_len(gap) * (len(titles) - 1)
 
 
 def fitting_titles(titles: Sequence[str], current: int, width: int) -> tuple[Sequence[str], str]:
     """The titles and what stands between them, for ``width`` cells: where they do not fit, closer together, then without
     what follows the first word (the counts) except in the one that is shown."""
     short = [title if place == current else title.partition(" ")[0] for place, title in enumerate(titles)]
-    names = [title.partition(" ")[0] for title in titles]
-    for shown, gap in ((titles, "  "), (titles, " "), (short, "  "), (short, " ")):
-        if sum(cell_len(title) + 2 for title in shown) + len(gap) * (len(shown) - 1) <= width:
-            return shown, gap
-    return names, " "
+    for shown in (titles, short):
+        for gap in _GAPS:
+            if tabs_width(shown, gap) <= width:
+                return shown, gap
+    return [title.partition(" ")[0] for title in titles], " "
 
 
 class Panel(Vertical):

@@ -29,13 +29,13 @@ class SectionBar(PanelTabs):
             self.place = place
 
     def render(self) -> RenderResult:
-        here, other = self.get_visual_style("panel-tabs--here"), self.get_visual_style("panel-tabs--other")
+        here, other, digit = (self.get_visual_style(f"panel-tabs--{name}") for name in ("here", "other", "key"))
         gap, shown = self._labels()
         parts: list[str | tuple[str, Style]] = []
         for place, label in enumerate(shown):
             key, _, name = label.partition(" ")
             parts.append(" " * gap if place else "")
-            parts += [(label, here)] if place == self.current else [key, (f" {name}" if name else "", other)]
+            parts += [(label, here)] if place == self.current else [(key, digit), (f" {name}" if name else "", other)]
         return Content.assemble(*parts)
 
     def on_click(self, event: events.Click) -> None:

@@ -1,0 +1,65 @@
+"""The lines that frame a screen: what one comes for stands first in the line of keys, nothing is cut that need not be."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.histories import run_record, write_run
+from tests.support.screen_text import see
+from tui_eval.demo.samples import samples_folder
+from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.widgets.panels import with_aside
+
+Make = Callable[..., TuiEvalApp]
+TITLES = ("Plans 15", "Requests 1", "Variables 1", "File")
+
+
+@pytest.mark.parametrize(
+    ("width", "gap", "aside"),
+    [
+        (100, " │ ", "B AgentLoop 12, 3 h ago"),
+        (74, "  ", "B AgentLoop 12, 3 h ago"),
+        (70, " ", "B AgentLoop 12, 3 h ago"),
+        (67, " │ ", "B AgentLoop 12"),
+        (58, " │ ", "B 12"),
+        (51, " ", "B 12"),
+        (48, "  ", ""),
+    ],
+)
+def test_what_stands_aside_is_shortened_before_a_count_is_left_out(width: int, gap: str, aside: str) -> None:
+    assert with_aside(TITLES, 0, "B AgentLoop 12, 3 h ago", width) == (TITLES, gap, aside)
+
+
+@pytest.mark.parametrize(
+    ("steps", "first"),
+    [
+        ({}, "enter open  L launch  P plans"),
+        ({"enter": "capital-000"}, "enter open  R re-run failed…  r re-run this"),
+        ({"enter": "capital-000", "3": "how many"}, "enter its tasks  R re-run failed…"),
+        ({"enter": "capital-000", "5": "what happened"}, "enter whole line"),
+        ({"enter": "capital-000", "G": "", "enter ": "Attempts"}, "n next  p previous  r re-run  y copy"),
+        ({"P": "✓ valid"}, "enter open  L launch  e edit"),
+        ({"D": "quickstart"}, "enter open  t sample  c check"),
+        ({"O": "in plan"}, "enter open  t try  n new"),
+    ],
+    ids=["home", "run", "failures", "log", "task", "plans", "datasets", "solutions"],
+)
+async def test_what_a_screen_is_for_stands_first_in_the_line_of_keys(
+    make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: dict[str, str], first: str
+) -> None:
+    monkeypatch.setenv("DEMO_AGENT_URL", "http://127.0.0.1:9")
+    await write_run(tmp_path / "history.db", run_record("plan"))
+    (tmp_path / "data").mkdir()
+    for name in ("http-json.yaml", "data/quickstart.jsonl"):
+        shutil.copy(samples_folder() / name, tmp_path / name)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await see(pilot, "completed")
+        for key, awaited in steps.items():
+            await pilot.press(key.strip())
+            await see(pilot, awaited)
+        await see(pilot, first)
