@@ -210,3 +210,10 @@ class WorkerRaised(WorkerError):
         super().__init__(message)
         self.traceback = traceback
         self.stage = stage
+
+
+def innermost(problem: BaseException) -> BaseException:
+    """The first real exception inside groups: what a person needs to read."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return problem

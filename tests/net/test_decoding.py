@@ -75,6 +75,11 @@ def test_damage_inside_is_named() -> None:
         unpack.decode(packed[20:-8] + bytes(8), 10**6)
 
 
+def test_damage_is_told_from_a_false_name_also_when_all_comes_at_once() -> None:
+    with pytest.raises(EncodingError, match="the body is damaged"):
+        decoder("gzip").decode(PACKED["gzip"][:-8] + bytes(8), 10**6)
+
+
 def test_a_bomb_stops_at_the_limit() -> None:
     bomb = gzip.compress(bytes(20_000_000))
     with pytest.raises(TooLong):

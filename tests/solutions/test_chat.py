@@ -192,6 +192,20 @@ async def test_tool_calls_and_reasoning_come_in_pieces() -> None:
     assert [call["function"]["arguments"] for call in found.detail["tool_calls"]] == ['{"a": 1}', "{}"]
 
 
+@pytest.mark.parametrize(("first", "joined"), [({}, "x"), ({"a": 1}, '{"a": 1}x'), (5, "5x"), (None, "x")])
+async def test_arguments_of_a_tool_call_that_begin_as_something_else_than_text_break_nothing(
+    first: Any, joined: str
+) -> None:
+    def tool(arguments: Any) -> Any:
+        return {
+            "delta": {"content": "A", "tool_calls": [{"index": 0, "function": {"name": "f", "arguments": arguments}}]}
+        }
+
+    found = await said(deltas(tool(first), tool("x"), {"delta": {}, "finish_reason": "stop"}), stream=True)
+    assert found.output == "AA"
+    assert found.detail["tool_calls"][0]["function"]["arguments"] == joined
+
+
 async def test_only_the_first_choice_counts_in_a_stream() -> None:
     found = await said(
         deltas({"index": 1, "delta": {"content": "B"}}, {"index": 0, "delta": {"content": "A"}}), stream=True

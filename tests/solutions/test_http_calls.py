@@ -15,6 +15,7 @@ from tui_eval.errors import Resend, SolutionError
 from tui_eval.net.trace import TraceContext
 from tui_eval.solutions.base import CallContext, Limits
 from tui_eval.solutions.http import HttpSolution
+from tui_eval.solutions.wording import seconds
 from tui_eval.spec.solution_options import HttpOptions
 
 OK = answer('{"text": "ok"}')
@@ -97,6 +98,8 @@ async def test_an_impossible_header_name_is_refused(name: str) -> None:
         "ftp://h/",
         "http://",
         "http://h:99999999/",
+        "http://h:65536/",
+        "http://h:0/",
         "http://a b/",
         "http://h/a\nb",
         "http://[::1",
@@ -285,7 +288,32 @@ async def test_a_get_follows_with_its_headers_inside_one_origin_only() -> None:
         assert "traceparent" in asked
 
 
-@pytest.mark.parametrize("location", ["", "ftp://x/", "http://", "http://[::1"])
+async def test_a_host_of_the_users_own_goes_along_within_one_origin_only() -> None:
+    async with play({"paths": {"/": OK}}) as other:
+        paths = {
+            "/near": answer("", status="302 x", headers="location: /far\r\n"),
+            "/far": answer("", status="302 x", headers=f"location: {other.url('/')}\r\n"),
+        }
+        async with play({"paths": paths}) as server:
+            await answer_of(server.url("/near"), method="GET", headers={"Host": "virtual.test"})
+            assert [asked.headers["host"] for asked in server.requests] == ["virtual.test"] * 2
+        assert other.requests[0].headers["host"] == other.base_url.removeprefix("http://")
+
+
+@pytest.mark.parametrize("body", [[], [{"text": "abc"}], [{"repeat": 300, "steps": [{"text": "x" * 1000}]}]])
+async def test_the_body_of_a_redirect_that_hangs_takes_no_time_from_the_call(body: Any) -> None:
+    head = {"text": "HTTP/1.1 302 Found\r\nlocation: /new\r\ncontent-length: 1000000\r\n\r\n"}
+    paths = {"/": [head, *body, {"sleep": 30}], "/new": OK}
+    async with play({"paths": paths}) as server:
+        found = await answer_of(server.url("/"), {"total": 20.0}, method="GET", output_extractor="text")
+        assert found.output == "ok"
+        assert found.first_byte_seconds is not None
+        assert found.first_byte_seconds < 10
+        error = await error_of(server.url("/"), {"total": 0.5}, method="GET", follow_redirects=False)
+        assert str(error).startswith("HTTP 302 Found: the agent points to")
+
+
+@pytest.mark.parametrize("location", ["", "ftp://x/", "http://", "http://[::1", "http://h:0/", "http://h:65536/"])
 async def test_a_redirect_to_nowhere_is_an_error(location: str) -> None:
     headers = f"location: {location}\r\n" if location else ""
     async with play({"paths": {"/": answer("", status="302 Found", headers=headers)}}) as server:
@@ -432,6 +460,10 @@ async def test_limits_say_which_one_was_hit() -> None:
         error = await error_of(url.replace("http:", "https:"), {"connect": 0.1})
         assert str(error).startswith("timed out: connect 0.1 s")
         assert error.resend is Resend.UNSENT
+
+
+def test_what_is_left_of_a_limit_is_told_to_the_millisecond() -> None:
+    assert [seconds(value) for value in (0.0499983, 0.0004, 3600.0, 2.5)] == ["0.05 s", "0.0004 s", "3600 s", "2.5 s"]
 
 
 async def test_a_dripping_json_body_ends_at_the_total_limit_and_a_silent_one_at_the_idle_limit() -> None:

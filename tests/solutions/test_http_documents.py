@@ -286,6 +286,14 @@ async def test_a_gzip_body_that_lies_or_is_cut_is_never_passed_off_as_whole() ->
     assert (text.kind, "gzip" in str(text)) == ("incomplete", True)
 
 
+async def test_encodings_named_in_two_headers_are_one_list() -> None:
+    twice = gzip.compress(gzip.compress(b'{"text": "x"}'))
+    found = await said(twice, headers="content-encoding: gzip\r\n" * 2, output_extractor="text")
+    assert found.output == "x"
+    once = await refused(gzip.compress(b'{"text": "x"}'), headers="content-encoding: gzip\r\n" * 2)
+    assert "content-encoding: gzip" in str(once)
+
+
 @pytest.mark.parametrize("packed", [False, True])
 async def test_a_flood_and_a_bomb_stop_at_the_limit(packed: bool) -> None:
     body = b"x" * 3_000_000

@@ -767,3 +767,18 @@ def test_any_bytes_are_a_plan_or_refused(tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.getbasetemp() / "any-plan.yaml"
     path.write_bytes(raw)
     assert faults_of(path)
+
+
+def test_a_header_given_twice_in_one_map_is_a_fault_and_one_that_replaces_the_defaults_is_not() -> None:
+    solution = {"type": "http", "url": "http://h/", "headers": {"X-Key": "a", "accept": "b", "x-key": "c"}}
+    (fault,) = faults_of(data(solution=solution))
+    assert fault.path == "requests.a.solution.headers.x-key"
+    assert "`X-Key` is given twice" in str(fault)
+    plan = data(solution={"type": "http", "url": "http://h/", "headers": {"x-key": "own"}})
+    plan["defaults"] = {"solution": {"type": "http", "headers": {"X-Key": "theirs"}}}
+    (request,) = load_plan(plan, environment=ENVIRONMENT).requests
+    assert list(request.solution.headers.values())[-1] == "own"
+
+
+def test_a_method_that_opens_a_tunnel_is_refused() -> None:
+    assert "CONNECT" in messages(data(solution={"type": "http", "url": "http://h/", "method": "connect"}))

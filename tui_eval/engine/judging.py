@@ -13,7 +13,7 @@ from typing import Any
 from tui_eval.domain import Answer, Case, JsonValue, Score
 from tui_eval.engine.retry import Again, RetryRules, decide, host_wait
 from tui_eval.engine.slots import Slots
-from tui_eval.errors import EvaluatorError, SolutionError, TuiEvalError
+from tui_eval.errors import EvaluatorError, SolutionError, TuiEvalError, innermost
 from tui_eval.evaluators.base import Ask, Evaluator, Subject
 from tui_eval.evaluators.variables import variables_for
 from tui_eval.net.trace import TraceContext
@@ -62,7 +62,8 @@ async def _score(evaluator: PreparedEvaluator, case: Case, answer: Answer, sent:
         return Score(evaluator.name, error=str(error))
     except Exception as error:
         # A fault in an evaluator must cost its own score and nothing else.
-        return Score(evaluator.name, error=f"evaluator broke: {type(error).__name__}: {error}")
+        cause = innermost(error)
+        return Score(evaluator.name, error=f"evaluator broke: {type(cause).__name__}: {cause}")
     return _negated(score) if evaluator.negate else score
 
 

@@ -18,6 +18,7 @@ from tui_eval.engine.data import Progress, TaskDescription, TaskResult
 from tui_eval.engine.executor import Executor
 from tui_eval.engine.slots import Slots
 from tui_eval.engine.task import begin
+from tui_eval.errors import innermost
 from tui_eval.store.records import RequestState, RunState
 
 Page = Callable[[int], Awaitable[list[TaskDescription]]]
@@ -200,7 +201,7 @@ class Orchestration:
             await feed.open()
             await self._feed_tasks(feed)
         except Exception as problem:
-            cause = _innermost(problem)
+            cause = innermost(problem)
             state, error = RequestState.FAILED, f"{type(cause).__name__}: {cause}"
             self._observer.log("error", f"request failed: {error}\n{_trace(problem)}", feed.name)
         finally:
@@ -295,13 +296,6 @@ class Orchestration:
         end = _End(RequestState.TIMED_OUT, f"orchestration limit reached (timeout_seconds: {self._timeout:g})")
         for feed in self._feeds:
             self._end_feed(feed, end)
-
-
-def _innermost(problem: BaseException) -> BaseException:
-    """The first real exception inside groups: what a person needs to read."""
-    while isinstance(problem, BaseExceptionGroup):
-        problem = problem.exceptions[0]
-    return problem
 
 
 def _trace(problem: BaseException) -> str:

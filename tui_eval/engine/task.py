@@ -15,7 +15,7 @@ from tui_eval.engine.judging import judge_answer
 from tui_eval.engine.prepare import PreparedRequest
 from tui_eval.engine.retry import GiveUp, decide, host_wait
 from tui_eval.engine.slots import Slots
-from tui_eval.errors import Resend, SolutionError, TemplateError
+from tui_eval.errors import Resend, SolutionError, TemplateError, innermost
 from tui_eval.net.trace import TraceContext
 from tui_eval.solutions.base import PREPARING, CallContext, Limits
 from tui_eval.spec.rendered import Rendered
@@ -198,7 +198,8 @@ async def _guarded(request: PreparedRequest, rendered: Rendered, context: CallCo
     except SolutionError:
         raise
     except Exception as error:
-        message = f"the solution broke: {type(error).__name__}: {error}"
+        cause = innermost(error)
+        message = f"the solution broke: {type(cause).__name__}: {cause}"
         raise SolutionError("internal", message, Resend.NEVER) from error
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 _GZIP = 16 + zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 class EncodingError(ValueError):
@@ -60,7 +61,8 @@ class ZlibDecoder:
             piece = self._stream.decompress(data, length)
         except zlib.error as error:
             if self._wbits != zlib.MAX_WBITS or len(head) == 2:
-                state = "the body is damaged" if len(head) == 2 else f"the body is not {self._name}"
+                begun = len(head) == 2 or (self._wbits == _GZIP and self._head == _GZIP_MAGIC)
+                state = "the body is damaged" if begun else f"the body is not {self._name}"
                 raise EncodingError(f"content-encoding: {self._name}, but {state}") from error
             self._wbits = _RAW
             self._stream = zlib.decompressobj(_RAW)

@@ -134,7 +134,8 @@ class DeltaTaker:
         function = piece.get("function")
         more = function.get("arguments") if isinstance(function, dict) else None
         if isinstance(more, str):
-            call["function"]["arguments"] = (call["function"].get("arguments") or "") + more
+            # Some servers begin with an object instead of a text.
+            call["function"]["arguments"] = as_text(call["function"].get("arguments") or "") + more
 
 
 def _add(message: Message, said: dict[str, Any]) -> None:

@@ -74,6 +74,13 @@ class Collected:
         """For a bad status or a redirect: the status is the answer, however its body ends."""
         return cls(ERROR_BODY_BYTES, whole=True)
 
+    @classmethod
+    def of_redirect(cls) -> Collected:
+        """For a redirect that is followed: nothing in its body counts, and nobody waits for it."""
+        sink = cls(0, whole=True)
+        sink.done = True
+        return sink
+
     def feed(self, data: bytes, at: float) -> bool:
         if self._left is not None:
             self._left -= len(data)
@@ -242,11 +249,16 @@ async def _body(
 ) -> None:
     limits = context.limits
     loop = asyncio.get_running_loop()
-    reply.encoding = reply.by_name.get("content-encoding", "")
+    if "content-encoding" in reply.by_name:  # repeated, it is one list (RFC 9110, section 5.3)
+        reply.encoding = ", ".join(value for name, value in reply.headers if name.lower() == "content-encoding")
     reply.sink = sink_for(reply)
     by_idle = False
     # One iterator for all: a dropped one would close the connection while another still reads from it.
     pieces = aiter(response.stream)  # type: ignore[arg-type]
+    whole_by_its_head = reply.sink.done
+    if whole_by_its_head:
+        await _drain(pieces)
+        return
     try:
         decoder = decoder_for(reply.encoding) if reply.encoding else None
         first = _sooner(deadline, loop.time(), limits.idle)

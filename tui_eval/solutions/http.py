@@ -26,7 +26,7 @@ from tui_eval.solutions.documents import HTML_TYPES, DocumentRules, read_documen
 from tui_eval.solutions.events import EventSink
 from tui_eval.solutions.exchange import Collected, Reply, Sink, bad_answer, begin, exchange, refused
 from tui_eval.solutions.outgoing import Outgoing, host_of, outgoing, to_httpx
-from tui_eval.solutions.redirects import next_request
+from tui_eval.solutions.redirects import leads_on, next_request
 from tui_eval.spec.rendered import Rendered
 from tui_eval.spec.solution_options import HttpOptions
 
@@ -88,7 +88,8 @@ class HttpSolution:
         """What takes the body, once its status and content type are known."""
         status = reply.status or 0
         if status >= 300:
-            return Collected.of_refusal()
+            followed = leads_on(status, self._options.method, self._options.follow_redirects)
+            return Collected.of_redirect() if followed and "location" in reply.by_name else Collected.of_refusal()
         response, media = self._options.response, media_type(reply.content_type)
         if response in ("json", "text") or (response == "auto" and media != "text/event-stream"):
             return Collected()

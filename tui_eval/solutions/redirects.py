@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 
 from tui_eval.solutions.exchange import Reply, partial
+from tui_eval.solutions.outgoing import can_be_called
 from tui_eval.solutions.statuses import REDIRECTS, redirect_error
 
 MAX_REDIRECTS = 10
@@ -15,15 +16,21 @@ _HARMLESS = frozenset(
 )
 
 
+def leads_on(status: int, method: str, follow: bool) -> bool:
+    """True for a redirect that is followed when it names an address: its head says everything, its body nothing."""
+    return status in REDIRECTS and follow and method.upper() in ("GET", "HEAD")
+
+
 def next_request(request: httpx.Request, reply: Reply, follow: bool) -> httpx.Request:
-    """The request to where ``reply`` (a 3xx) points. Headers go along within one origin; to another only harmless ones.
+    """The request to where ``reply`` (a 3xx) points. Headers go along within one origin, a Host of the user's own among
+    them; to another only harmless ones.
 
     Raises SolutionError (``http_status``) when it is not followed, points nowhere, or is one too many.
     """
     status = reply.status or 0
     target = _target(request, reply) if status in REDIRECTS else None
     shown = None if target is None else _without_secrets(target)
-    if target is None or not follow or request.method not in ("GET", "HEAD"):
+    if target is None or not leads_on(status, request.method, follow):
         error = redirect_error(status, request.method, shown)
         error.partial = partial(reply)
         raise error
@@ -38,7 +45,7 @@ def next_request(request: httpx.Request, reply: Reply, follow: bool) -> httpx.Re
     headers = [
         (name, value)
         for name, value in request.headers.raw
-        if name.lower() not in (b"host", b"content-length") and (same or name.decode("latin-1").lower() in _HARMLESS)
+        if name.lower() != b"content-length" and (same or name.decode("latin-1").lower() in _HARMLESS)
     ]
     content = request.read() if same else b""
     return httpx.Request(request.method, target, headers=headers, content=content or None)
@@ -52,7 +59,7 @@ def _target(request: httpx.Request, reply: Reply) -> httpx.URL | None:
         target = request.url.join(location).copy_with(fragment=None)
     except (httpx.InvalidURL, ValueError):
         return None
-    return target if target.scheme in ("http", "https") and target.host else None
+    return target if can_be_called(target) else None
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

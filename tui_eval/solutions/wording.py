@@ -62,7 +62,8 @@ def status_message(document: JsonValue) -> str | None:
 
 
 def seconds(value: float) -> str:
-    return f"{value:g} s"
+    """A time for people: what is left of a limit has no more than milliseconds."""
+    return f"{round(value, 3) or value:g} s"
 
 
 def plural(count: int, noun: str) -> str:

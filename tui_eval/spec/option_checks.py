@@ -72,11 +72,25 @@ def _language_faults(mark: Any, node: Node, place: Place) -> Iterator[tuple[Plac
         checked = [
             (node.keys.get(name, node.place), entry_check(name, str(child.value))) for name, child in node.value.items()
         ]
+        checked += _given_twice(node) if isinstance(mark, HeaderMark) else []
     elif isinstance(mark, SchemaMark) and isinstance(node.value, dict | bool):
         checked = [(place, schema_fault(node.data()))]
     elif isinstance(mark, AddressMark) and isinstance(node.value, str):
         checked = [(place, address_fault(node.value, mark.schemes))]
     yield from ((where, fault) for where, fault in checked if fault)
+
+
+def _given_twice(headers: Node) -> list[tuple[Place, str | None]]:
+    """Names of headers that one map has in two ways of writing. What a request writes otherwise than the defaults
+    replaces theirs, as it should."""
+    seen: dict[tuple[str, Path, str], str] = {}
+    found: list[tuple[Place, str | None]] = []
+    for name in headers.value:
+        place = headers.keys.get(name, headers.place)
+        first = seen.setdefault((place.file, place.path[:-1], name.lower()), name)
+        if first != name:
+            found.append((place, f"the header `{first}` is given twice: the case of its letters makes no difference"))
+    return found
 
 
 _CHECKS: dict[type, Callable[[str], str | None]] = {ExpressionMark: expression_fault, PatternMark: pattern_fault}

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tui_eval.spec.marks import (
     Address,
@@ -90,6 +90,13 @@ class HttpOptions(Strict):
     proxy: ProxyText | None = Field(None, description="Proxy address; `${NAME}` allowed.")
     tls: Tls = Field(default_factory=Tls)
     max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer answer is an error.")
+
+    @field_validator("method")
+    @classmethod
+    def _calls_an_agent(cls, method: str) -> str:
+        if method.upper() == "CONNECT":
+            raise ValueError("CONNECT asks a proxy for a tunnel and has no answer; name the proxy in `proxy`")
+        return method
 
     @model_validator(mode="after")
     def _one_body(self) -> HttpOptions:
