@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from tests.platforms.agentcompass.files import RECORDED
 from tui_eval.domain import Outcome
+from tui_eval.platforms.agentcompass.figures import figures
 from tui_eval.platforms.agentcompass.importing import import_results
 from tui_eval.platforms.agentcompass.outcomes import answer_data, judged
 from tui_eval.platforms.agentcompass.paths import task_folder_name
-from tui_eval.platforms.agentcompass.recording import Recording, RequestTrack, figures
+from tui_eval.platforms.agentcompass.recording import Recording
 from tui_eval.platforms.agentcompass.result_files import read_lines, task_of
+from tui_eval.platforms.agentcompass.tracks import RequestTrack
 from tui_eval.store.reader import History
 from tui_eval.store.records import RequestRecord, RequestState, RunRecord, RunState
 from tui_eval.store.writer import HistoryWriter

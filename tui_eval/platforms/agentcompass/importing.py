@@ -22,8 +22,9 @@ from tui_eval.errors import UsageError
 from tui_eval.platforms.agentcompass.credentials import hidden
 from tui_eval.platforms.agentcompass.outcomes import seconds_of
 from tui_eval.platforms.agentcompass.recognising import PLATFORM
-from tui_eval.platforms.agentcompass.recording import BATCH, REQUEST_STATES, Recording, RequestTrack, TaskTrack
+from tui_eval.platforms.agentcompass.recording import BATCH, REQUEST_STATES, Recording
 from tui_eval.platforms.agentcompass.result_files import read_lines, read_object, task_of, tasks_of
+from tui_eval.platforms.agentcompass.tracks import RequestTrack, TaskTrack
 from tui_eval.store.reader import History
 from tui_eval.store.records import RequestRecord, RequestState, RunRecord, RunState
 from tui_eval.store.writer import HistoryWriter

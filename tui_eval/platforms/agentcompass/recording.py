@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tui_eval.domain import JsonValue, Outcome
+from tui_eval.domain import Outcome
+from tui_eval.platforms.agentcompass.figures import figures
 from tui_eval.platforms.agentcompass.outcomes import Times, case_of, finished_task, question_of
 from tui_eval.platforms.agentcompass.result_files import TaskFiles, task_of, tasks_of
+from tui_eval.platforms.agentcompass.tracks import RequestTrack, TaskTrack
 from tui_eval.store.reader import History
 from tui_eval.store.records import (
     Activity,
@@ -40,38 +41,6 @@ REQUEST_STATES = {
     "timed_out": RequestState.TIMED_OUT,
     "cancelled": RequestState.CANCELLED,
 }
-
-
-@dataclass(slots=True)
-class TaskTrack:
-    """One task of AgentCompass. ``keys`` are those of our tasks by attempt (its attempt 1 is our repeat 0)."""
-
-    task_id: str
-    keys: dict[int, int] = field(default_factory=dict)
-    started_at: float | None = None
-    finished: set[int] = field(default_factory=set)
-    begun: dict[int, float] = field(default_factory=dict)
-    ended: dict[int, float] = field(default_factory=dict)
-    activity: dict[int, Activity] = field(default_factory=dict)
-    category: Any = None
-    question: JsonValue = None
-    ground_truth: JsonValue = None
-
-
-@dataclass(slots=True)
-class RequestTrack:
-    """One request: our record of it, and where AgentCompass writes its results (None: not known yet)."""
-
-    record: RequestRecord
-    folder: Path | None = None
-    tasks: dict[str, TaskTrack] = field(default_factory=dict)
-    next_position: int = 0
-    reused: frozenset[str] = frozenset()
-    """Tasks that AgentCompass took over from an earlier run of its own, which our history has already."""
-    figures: str = ""
-
-    def files(self) -> dict[str, str]:
-        return {"log": str(self.folder / "run.log")} if self.folder is not None else {}
 
 
 class Recording:
@@ -355,33 +324,6 @@ class Recording:
 
     def log(self, level: str, message: str, request: str = "") -> None:
         self._writer.log(self.run.id, LogLine(time.time(), level, message, request))
-
-
-def figures(metrics: Mapping[str, Any]) -> str:
-    """What AgentCompass says of a request as a whole: the official figure, and what was measured when it voids that."""
-    told = []
-    series = metrics.get("series")
-    for one in series if isinstance(series, list) else ():
-        if not isinstance(one, Mapping):
-            continue
-        display, counts = one.get("display"), one.get("counts")
-        label = (display.get("label") if isinstance(display, Mapping) else None) or one.get("metric_id") or "metric"
-        counts = counts if isinstance(counts, Mapping) else {}
-        over = (
-            f"over {counts.get('evaluated')} of {counts.get('total')} tasks" if counts.get("total") is not None else ""
-        )
-        value, reference = one.get("value"), one.get("reference_value")
-        if isinstance(value, int | float):
-            told.append(f"{label} {value:.4f} {over}".strip())
-        elif isinstance(reference, int | float):
-            invalid = counts.get("invalidated") or 0
-            told.append(
-                f"{label}: no official figure ({invalid} {'task' if invalid == 1 else 'tasks'} with a fatal issue); "
-                f"measured {reference:.4f} {over}".strip()
-            )
-        else:
-            told.append(f"{label}: no figure {over}".strip())
-    return "; ".join(told)
 
 
 def _without_files(
