@@ -7,8 +7,9 @@ one call of the solution for a task, an *answer* is what an attempt returned, a 
 from __future__ import annotations
 
 import json
+import json.encoder
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -136,9 +137,23 @@ def as_text(value: JsonValue) -> str:
 
 
 def canonical_json(value: JsonValue) -> str:
-    """One text for one value: sorted keys, no spaces. What fingerprints and content hashes are made of."""
-    return _CANONICAL.encode(value)
+    """One text for one value: sorted keys, no spaces. What fingerprints and content hashes are made of.
+
+    Raises TypeError for what is no JSON value, RecursionError for one that holds itself.
+    """
+    return "".join(_canonical(value, 0))
 
 
-# Made once: building an encoder takes longer than encoding a usual case.
-_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+def _canonical_encoder() -> Callable[[JsonValue, int], Iterable[str]]:
+    """What ``json.JSONEncoder`` makes anew, in Python, for every value: that takes longer than encoding a usual one."""
+    usual = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # another Python than CPython
+        return lambda value, _: usual.encode(value)
+    encode: Callable[[JsonValue, int], Iterable[str]] = make(
+        None, usual.default, json.encoder.encode_basestring, None, ":", ",", True, False, True
+    )
+    return encode
+
+
+_canonical = _canonical_encoder()

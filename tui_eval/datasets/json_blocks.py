@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from json import encoder as json_encoder
 from typing import Any, NamedTuple, cast
 
 from tui_eval.datasets.limits import MAX_DEPTH
-from tui_eval.domain import JsonValue
+from tui_eval.domain import JsonValue, canonical_json
 
 _BLANKS = " \t\r"
 
@@ -33,19 +32,6 @@ def _no_constant(text: str) -> None:
 _scan = cast(Callable[[str, int], tuple[Any, int]], cast(Any, json.JSONDecoder(parse_constant=_no_constant)).scan_once)
 
 
-def _canonical_encoder() -> Callable[[JsonValue], str]:
-    """:func:`~tui_eval.domain.canonical_json` for what was read from JSON (it has no cycles), without a new encoder for
-    each value. It raises ValueError for infinity and NaN."""
-    make: Any = getattr(json_encoder, "c_make_encoder", None)
-    if make is None:  # another Python than CPython
-        return json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
-    encode = make(None, None, json_encoder.encode_basestring, None, ":", ",", True, False, False)
-    return lambda value: "".join(encode(value, 0))
-
-
-_encode = _canonical_encoder()
-
-
 def objects(text: str) -> Values | None:
     """The objects of some whole lines; None when any line wants a closer look.
 
@@ -64,7 +50,7 @@ def objects(text: str) -> Values | None:
         rows = [value for value, _ in found]
         if [end for _, end in found] != [len(line) for line in lines] or not set(map(type, rows)) <= {dict}:
             return None
-        texts = [_encode(row) for row in rows]
+        texts = list(map(canonical_json, rows))
     except (StopIteration, ValueError, RecursionError):
         return None
     return Values(rows, texts, numbers) if _alike(text, texts) and not _deep(text, lines) else None
@@ -74,10 +60,11 @@ def _alike(text: str, texts: list[str]) -> bool:
     r"""Whether nothing of the lines was lost when they became values.
 
     Python keeps the last of two equal keys; the others, and what they held, are missing then in the values' own JSON,
-    and with them the quotes around the key. A quote inside a text is one character in both, but for ``\u0022``.
+    and with them the quotes around the key. A quote inside a text is one character in both, but for ``\u0022``. A
+    number that no float holds has become ``Infinity``.
     """
     encoded = "".join(texts)
-    if text.count('"') != encoded.count('"') or "\\u0022" in text:
+    if text.count('"') != encoded.count('"') or "\\u0022" in text or "Infinity" in encoded:
         return False
     if "\\u" in text:
         try:

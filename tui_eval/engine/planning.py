@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from tui_eval.store.reader import History
     from tui_eval.store.writer import HistoryWriter
 
-BATCH = 500
+BATCH = 2000
+"""Tasks that are handed to the writer together, of which it makes one transaction."""
 
 Item = TypeVar("Item")
 
@@ -173,10 +175,20 @@ def told(selection: Selection) -> list[str]:
 
 
 async def _write_tasks(writer: HistoryWriter, watch: PlanningWatch, tasks: Iterable[NewTask]) -> None:
-    """Write tasks as long as the run is not cancelled."""
+    """Write tasks as long as the run is not cancelled. While some are written, the next ones are made."""
     batches = _batches(tasks)
-    while not await watch.is_cancelled() and (batch := next(batches, None)):
-        await writer.add_tasks(batch)
+    writing: asyncio.Task[None] | None = None
+    try:
+        while batch := next(batches, None):
+            if writing is not None:
+                await writing
+            if await watch.is_cancelled():
+                return
+            writing = asyncio.create_task(writer.add_tasks(batch))
+            await asyncio.sleep(0)  # it begins now, in the writer's thread
+    finally:
+        if writing is not None:
+            await writing
 
 
 async def _write_selection(

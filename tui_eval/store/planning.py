@@ -9,6 +9,7 @@ from typing import Any
 
 from tui_eval.domain import JsonValue
 from tui_eval.errors import HistoryError, UsageError
+from tui_eval.store.bulk import execute_rows
 from tui_eval.store.encoding import clean, content_hash, integer, pack, to_json
 from tui_eval.store.migrations import transaction
 from tui_eval.store.records import NewTask, RequestRecord, RunRecord
@@ -107,7 +108,6 @@ def insert_tasks(connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> No
         rows.append(
             (
                 task.request,
-                task.request,
                 task.position,
                 key,
                 clean(task.case_id),
@@ -121,15 +121,18 @@ def insert_tasks(connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> No
     with transaction(connection):
         _insert_cases(connection, cases)
         try:
-            connection.executemany(
-                "INSERT INTO tasks (run, request, position, case_key, case_id, repeat, line, work, fingerprint, "
-                "evaluation_fingerprint) "
-                "VALUES ((SELECT run FROM requests WHERE id = ?), ?, ?, (SELECT id FROM cases WHERE content_hash = ?), ?, ?, ?, ?, ?, ?)",
-                rows,
-            )
+            execute_rows(connection, _INSERT_TASKS, rows)
         except sqlite3.IntegrityError as error:
             raise HistoryError(f"a case is given twice in one request, or the request is gone: {error}") from error
         _count_planned(connection, tasks)
+
+
+_INSERT_TASKS = """
+INSERT INTO tasks (run, request, position, case_key, case_id, repeat, line, work, fingerprint, evaluation_fingerprint)
+SELECT (SELECT run FROM requests WHERE id = column1), column1, column2,
+    (SELECT id FROM cases WHERE content_hash = column3), column4, column5, column6, column7, column8, column9
+FROM (VALUES ?)
+"""
 
 
 def take_over(connection: sqlite3.Connection, run: int, request: int, items: Sequence[TakeOver]) -> None:
@@ -253,11 +256,8 @@ def _intern(cases: dict[bytes, tuple[bytes, str, int, bytes]], case_id: str, col
 
 
 def _insert_cases(connection: sqlite3.Connection, cases: dict[bytes, tuple[bytes, str, int, bytes]]) -> None:
-    connection.executemany(
-        "INSERT INTO cases (content_hash, case_id, codec, data) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (content_hash) DO NOTHING",
-        cases.values(),
-    )
+    sql = "INSERT INTO cases (content_hash, case_id, codec, data) VALUES ? ON CONFLICT (content_hash) DO NOTHING"
+    execute_rows(connection, sql, cases.values())
 
 
 def _count_planned(connection: sqlite3.Connection, tasks: Sequence[NewTask]) -> None:
