@@ -194,6 +194,54 @@ def test_a_missing_plan_is_refused(call: Call, tmp_path: Path) -> None:
     assert "none.yaml" in done.err
 
 
+def test_a_typo_in_the_name_of_a_plan_is_seen(call: Call, tmp_path: Path) -> None:
+    plan(tmp_path)
+    done = call("run", tmp_path / "paln.yaml")
+    assert (done.status, done.out) == (2, "")
+    assert "did you mean `plan.yaml`?" in done.err
+    assert "its folder does not exist either" in call("run", tmp_path / "gone" / "plan.yaml").err
+
+
+def test_a_saved_evaluator_is_told_from_a_plan(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "cites.yaml").write_text("id: contains\nexpected: Paris\n")
+    done = call("run", tmp_path / "cites.yaml")
+    assert done.status == 2
+    assert (
+        "this looks like a saved evaluator, not a plan (name it in a plan, in `evaluators`: `- use: FILE`)" in done.err
+    )
+
+
+@pytest.mark.parametrize("text", ["type: [http]\n", "type: {http: 1}\n", "id: [contains]\n", "type: http\nid: 3\n"])
+def test_what_is_no_plan_at_all_is_a_fault_whatever_it_holds(call: Call, tmp_path: Path, text: str) -> None:
+    (tmp_path / "odd.yaml").write_text(text)
+    done = call("validate", tmp_path / "odd.yaml")
+    assert done.status == 2
+    assert "odd.yaml" in done.err
+
+
+@pytest.mark.parametrize("value", ["127.0.0.1:8799", "http://", "ftp://127.0.0.1", "http://127.0.0.1:99999"])
+@pytest.mark.parametrize("verb", ["validate", "run"])
+def test_an_address_that_the_environment_spoils_is_found_before_the_first_call(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, value: str
+) -> None:
+    monkeypatch.setenv("TEST_AGENT", value)
+    solution = {"type": "http", "url": "${TEST_AGENT}/ask", "body": {"q": "{{ question }}"}}
+    done = call(verb, plan(tmp_path, solution=solution))
+    assert (done.status, done.out) == (2, "")
+    assert (
+        "requests.agent.solution.url: with the value of `TEST_AGENT` in it this is no http:// or https://" in done.err
+    )
+    assert value not in done.err.replace("http://127.0.0.1:8000", "").replace("http:// or", "")
+
+
+def test_an_address_from_the_environment_may_be_made_for_each_case(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_AGENT", "http://127.0.0.1:1")
+    solution = {"type": "http", "url": "${TEST_AGENT}/{{ id }}", "body": {"q": "{{ question }}"}}
+    assert call("validate", plan(tmp_path, solution=solution)).status == 0
+
+
 def test_a_value_can_be_changed_for_once(call: Call, tmp_path: Path) -> None:
     done = call("validate", plan(tmp_path), "--set", "requests.agent.execution.n_repeat=3", "--json")
     assert done.json["plans"][0]["requests"][0]["tasks"] == 6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,27 @@ def history(tmp_path: Path) -> Path:
 
     asyncio.run(write())
     return path
+
+
+def test_without_a_name_it_is_the_run_of_the_same_plan_before(call: Call, history: Path) -> None:
+    told = [Told("same", Outcome.FAILED)]
+    asyncio.run(write_told(history, told, run_record("before", 3.0, "20260103-000000-cccc")))
+    named = call("compare", "20260101", "last", "--history", history)
+    assert named.out
+    assert call("compare", "--history", history).out == named.out
+
+
+def test_without_a_name_it_is_the_run_that_was_taken_up(call: Call, history: Path) -> None:
+    child = replace(run_record("after", 3.0, "20260103-000000-cccc"), parent_run_id="20260101-000000-aaaa")
+    asyncio.run(write_told(history, [Told("same", Outcome.FAILED)], child))
+    assert "before  20260101-000000-aaaa" in call("compare", "--history", history).out
+
+
+def test_a_run_with_none_before_it_needs_a_name(call: Call, history: Path) -> None:
+    ended = call("compare", "", "20260101", "--history", history)
+    assert (ended.status, ended.out) == (2, "")
+    assert "there is no run of" in ended.err
+    assert "tui-eval compare LEFT RIGHT" in ended.err
 
 
 def test_people_see_counts_and_what_became_worse(call: Call, history: Path) -> None:

@@ -72,6 +72,7 @@ def expected(situation: str) -> int:
         ("all cases passed", "ppp", []),
         ("some failed, no threshold given", "ppf", []),
         ("some failed, above --min-pass-rate", "ppf", ["--min-pass-rate", "0.6"]),
+        ("some failed, above --min-pass-rate", "ppf", ["--min-pass-rate", "66.6%"]),
         ("errors but every decided case passed", "ppe", []),
         ("errors, and --allow-errors 5%", "p" * 19 + "e", ["--allow-errors", "5%"]),
     ],

@@ -48,7 +48,12 @@ def test_runs_lists_what_is_there_with_its_counts(call: Call, history: Path) -> 
         (["--state", "completed"], 1),
         (["--state", "running"], 0),
         (["--since", "2027-01-01"], 1),
+        (["--since", "2027-01-16"], 0),
+        (["--since", "30d"], 1),
+        (["--since", "today"], 1),
         (["--until", "2027-01-01"], 0),
+        (["--until", "2027-01-16"], 1),
+        (["--until", "yesterday"], 0),
         (["--text", "REYKJAVÍK"], 1),
         (["--text", "no text like this"], 0),
         (["--text", "!reykjavík"], 0),
@@ -57,6 +62,30 @@ def test_runs_lists_what_is_there_with_its_counts(call: Call, history: Path) -> 
 )
 def test_runs_can_be_filtered(call: Call, history: Path, filters: list[str], found: int) -> None:
     assert len(call("runs", "--history", history, "--json", *filters).json) == found
+
+
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_a_day_that_is_none_is_refused_in_words(call: Call, history: Path, option: str) -> None:
+    done = call("runs", "--history", history, option, "last week")
+    assert (done.status, done.out) == (2, "")
+    assert "last week is no day or time; write 2026-11-29, 2026-11-29T09:30, today, yesterday, or 7d" in done.err
+
+
+def test_an_empty_history_says_how_the_first_run_is_made(call: Call, tmp_path: Path) -> None:
+    assert "`tui-eval run PLAN` makes the first" in call("runs", "--history", tmp_path / "none.db").err
+
+
+def test_the_format_of_an_export_goes_by_the_name_of_the_file(call: Call, history: Path, tmp_path: Path) -> None:
+    for name, begins in (("r.csv", "run_id,"), ("r.JSON", "{"), ("r.md", "# ")):
+        assert call("export", "--history", history, "--output", tmp_path / name).status == 0
+        assert (tmp_path / name).read_text(encoding="utf-8-sig").startswith(begins)
+
+
+@pytest.mark.parametrize("output", [[], ["--output", "results.xls"]])
+def test_an_export_of_no_format_is_asked_for_one(call: Call, history: Path, output: list[str]) -> None:
+    done = call("export", "--history", history, *output)
+    assert (done.status, done.out) == (2, "")
+    assert "say which format: --format csv, json, jsonl, md" in done.err
 
 
 def test_a_search_for_no_text_is_refused(call: Call, history: Path) -> None:

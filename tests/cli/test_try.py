@@ -291,3 +291,9 @@ def test_a_signal_ends_the_call_and_what_it_started(tmp_path: Path, number: int,
     while Path(f"/proc/{child}").exists() and time.monotonic() < end:
         time.sleep(0.02)
     assert not Path(f"/proc/{child}").exists()
+
+
+def test_judging_what_was_not_asked_is_refused(call: Call, tmp_path: Path) -> None:
+    done = call("try", plan(tmp_path, "http://127.0.0.1:1/ask"), "--evaluate")
+    assert (done.status, done.out) == (2, "")
+    assert "it needs --send" in done.err

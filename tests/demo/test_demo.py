@@ -78,3 +78,11 @@ def test_samples_are_copied_once_and_never_over_something(tmp_path: Path) -> Non
     again = demo(tmp_path / "h.db", "--copy-samples", str(target))
     assert again.returncode == 2
     assert "not empty" in again.stderr
+
+
+def test_a_port_in_use_is_told_in_words(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = demo(tmp_path / "h.db", "--serve", "--port", str(port))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"port {port} is in use; name another one" in done.stderr

@@ -135,7 +135,7 @@ def _undecided(totals: Counters, allowed: int, given: str | None) -> list[str]:
 
 def _failed(totals: Counters, min_pass_rate: float | None) -> list[str]:
     if min_pass_rate is None:
-        return [f"{totals.failed} of {totals.decided} decided failed"] if totals.failed else []
+        return [f"{totals.failed} of {totals.decided} decided tasks failed"] if totals.failed else []
     # Compared as the decimal that was written: 0.9 of 10 is 9, whatever binary floats make of it.
     if totals.passed >= Fraction(repr(min_pass_rate)) * totals.decided:
         return []

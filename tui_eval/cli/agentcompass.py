@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tui_eval.cli.options import SectionOption
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, safe, speaks_utf8, tell
 from tui_eval.errors import SpecError, TuiEvalError, UsageError
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-ONLY = "AgentCompass orchestrations only. "
 FLAGS = {
     "config": "--config",
     "data_dir": "--data-dir",
@@ -34,22 +34,24 @@ FLAGS = {
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
+def _option(*declarations: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
+    return click.option(*declarations, cls=SectionOption, section="AgentCompass orchestrations", **attributes)
+
+
 def compass_options(command: Decorated) -> Decorated:
     """The flags of ``agentcompass launch`` that plans of ours do not have."""
     levels = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], case_sensitive=False)
     for option in reversed(
         (
-            click.option("--config", multiple=True, type=_FILE, help=ONLY + "Its configuration file (repeatable)."),
-            click.option("--data-dir", metavar="FOLDER", help=ONLY + "Where benchmarks keep their data."),
-            click.option("--env-open-qps", multiple=True, metavar="ENV=X", help=ONLY + "Environments opened a second."),
-            click.option("--log-level", type=levels, help=ONLY + "Of its log beside the history."),
-            click.option("--file-log-level", type=levels, help=ONLY + "Of `run.log` in each request's folder."),
-            click.option("--auto-install-dependencies", is_flag=True, default=None, help=ONLY + "Let it use pip."),
-            click.option("--reuse/--no-reuse", default=None, help=ONLY + "Take over finished tasks of its last run."),
-            click.option(
-                "--preload-module", multiple=True, type=_FILE, help=ONLY + "A Python file that registers components."
-            ),
-            click.option("--python", metavar="PATH", help=ONLY + "The Python that has AgentCompass (3.12 or newer)."),
+            _option("--config", multiple=True, type=_FILE, help="Its configuration file (repeatable)."),
+            _option("--data-dir", metavar="FOLDER", help="Where benchmarks keep their data."),
+            _option("--env-open-qps", multiple=True, metavar="ENV=X", help="Environments opened a second."),
+            _option("--log-level", type=levels, metavar="LEVEL", help="Of its log beside the history."),
+            _option("--file-log-level", type=levels, metavar="LEVEL", help="Of `run.log` in each request's folder."),
+            _option("--auto-install-dependencies", is_flag=True, default=None, help="Let it use pip."),
+            _option("--reuse/--no-reuse", default=None, help="Take over finished tasks of its last run."),
+            _option("--preload-module", multiple=True, type=_FILE, help="A Python file that registers components."),
+            _option("--python", metavar="PATH", help="The Python that has AgentCompass (3.12 or newer)."),
         )
     ):
         command = option(command)

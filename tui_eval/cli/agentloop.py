@@ -29,14 +29,35 @@ def platform_options(command: Decorated) -> Decorated:
     """Where the platform is: from a plan file, options, or the environment -> ``where: dict``."""
     for option in reversed(
         (
-            click.option("--plan", "plan_file", type=click.Path(path_type=Path), help="Take all from this plan file."),
-            click.option("--region", envvar="TUI_EVAL_AGENTLOOP_REGION", metavar="ID", help="As cn-hangzhou."),
-            click.option("--agent-space", envvar="TUI_EVAL_AGENTLOOP_SPACE", metavar="NAME", help="The agent space."),
+            click.option(
+                "--plan",
+                "plan_file",
+                type=click.Path(path_type=Path),
+                help="Take region, agent space and addresses from this plan.",
+            ),
+            click.option(
+                "--region",
+                envvar="TUI_EVAL_AGENTLOOP_REGION",
+                metavar="ID",
+                show_envvar=True,
+                help="Region, such as cn-hangzhou.",
+            ),
+            click.option(
+                "--agent-space",
+                envvar="TUI_EVAL_AGENTLOOP_SPACE",
+                metavar="NAME",
+                show_envvar=True,
+                help="Agent space.",
+            ),
             click.option("--vpc", is_flag=True, help="Use the endpoints inside the VPC."),
             click.option(
-                "--endpoint", envvar="TUI_EVAL_AGENTLOOP_ENDPOINT", metavar="HOST", help="Instead of the region's."
+                "--endpoint",
+                envvar="TUI_EVAL_AGENTLOOP_ENDPOINT",
+                metavar="HOST",
+                show_envvar=True,
+                help="Address of the platform, instead of the region's.",
             ),
-            click.option("--offline", is_flag=True, help="Only what was listed before."),
+            click.option("--offline", is_flag=True, help="Ask nothing; show what was fetched last."),
             history_option,
             json_option,
         )
@@ -48,6 +69,8 @@ def platform_options(command: Decorated) -> Decorated:
 @click.group()
 def agentloop() -> None:
     """Look at AgentLoop, and finish what is reported to it.
+
+    A plan with an `agentloop` section is run with `tui-eval run PLAN`, like any other.
 
     The access key comes from AGENTLOOP_AK and AGENTLOOP_SK, ALIBABA_CLOUD_ACCESS_KEY_ID and
     ALIBABA_CLOUD_ACCESS_KEY_SECRET, or the profile of `aliyun configure`.
@@ -66,7 +89,7 @@ def spaces(**where: Any) -> None:
     ])  # fmt: skip
 
 
-@agentloop.command()
+@agentloop.command(short_help="List the experiment plans, or show one with its evaluators.")
 @click.argument("plan_id", required=False)
 @platform_options
 def plans(plan_id: str | None, **where: Any) -> None:
@@ -83,9 +106,11 @@ def plans(plan_id: str | None, **where: Any) -> None:
     ])  # fmt: skip
 
 
-@agentloop.command()
+@agentloop.command(short_help="List the datasets, or show columns and rows of one.")
 @click.argument("name", required=False)
-@click.option("--rows", type=click.IntRange(0, 100), default=5, show_default=True, help="Rows to show of NAME.")
+@click.option(
+    "--rows", type=click.IntRange(0, 100), default=5, show_default=True, metavar="N", help="Rows of NAME to show."
+)
 @platform_options
 def datasets(name: str | None, rows: int, **where: Any) -> None:
     """List the datasets, or show the columns and the first rows of NAME."""
@@ -116,7 +141,7 @@ def evaluators(name: str | None, **where: Any) -> None:
     ])  # fmt: skip
 
 
-@agentloop.command()
+@agentloop.command(short_help="List the experiment runs (records).")
 @platform_options
 def runs(**where: Any) -> None:
     """List the experiment runs (records) of the agent space, newest first as the platform gives them."""
@@ -129,12 +154,21 @@ def runs(**where: Any) -> None:
     ])  # fmt: skip
 
 
-@agentloop.command()
+@agentloop.command(short_help="Finish reporting, fetch the scores.")
 @click.argument("run_id", metavar="[RUN]", required=False)
-@click.option("--timeout", type=Real(0), default=60.0, show_default=True, help="Seconds of trouble to bear.")
-@click.option("--scores", type=Real(0), default=30.0, show_default=True, help="Seconds to wait for scores.")
+@click.option(
+    "--timeout",
+    type=Real(0),
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds to keep trying while the platform fails.",
+)
+@click.option(
+    "--scores", type=Real(0), default=30.0, show_default=True, metavar="S", help="Seconds to wait for scores."
+)
 @click.option("--keep-open", is_flag=True, help="Leave the record of an interrupted run running, for `resume`.")
-@click.option("--settle", type=Real(0, 600), default=15.0, show_default=True,
+@click.option("--settle", type=Real(0, 600), default=15.0, show_default=True, metavar="S",
               help="Seconds until the platform is asked about a call whose fate is not known.")  # fmt: skip
 @history_option
 @json_option
@@ -190,7 +224,7 @@ def _tell_left(run_id: str, reported: Any) -> None:
         tell(f"{run_id}: the platform's scores are not all there yet; ask again later")
 
 
-@agentloop.command()
+@agentloop.command(short_help="Write a run as a result_dir of AgentLoop's own clients.")
 @click.argument("run_id", metavar="RUN")
 @click.argument("folder", type=click.Path(path_type=Path))
 @history_option
@@ -206,7 +240,7 @@ def results(run_id: str, folder: Path, history: Path | None) -> int:
     return 0
 
 
-@agentloop.command("update-plan")
+@agentloop.command("update-plan", short_help="Put a plan's evaluators into the platform's plan.")
 @plan_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @set_option

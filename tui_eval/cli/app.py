@@ -66,6 +66,15 @@ class LazyVerbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name
+            raise click.UsageError(
+                f"There is no option {name} here: options follow their command, as in `tui-eval runs {name} …`.", ctx
+            ) from None
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         verb = VERBS.get(cmd_name)
         if verb is None:
@@ -99,7 +108,8 @@ def _unknown_verb(name: str) -> str:
     cls=LazyVerbs,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 as wanted, 1 something failed, 2 nothing could be run, 3 the history, 130 interrupted.",
+    epilog="Exit status: 0 success, 1 something failed, 2 nothing could be run, 3 the history cannot be used, 130 "
+    "interrupted. `tui-eval COMMAND --help` has examples.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="tui-eval", message="%(prog)s %(version)s")
 @click.pass_context

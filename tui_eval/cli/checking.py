@@ -115,7 +115,8 @@ def _check_that_something_runs(checked: Checked, report: Preflight) -> None:
         if entry.survey is not None and not entry.survey.selected:
             message = f"0 of {entry.survey.count} cases selected: nothing to run"
             place = entry.request.locate(("dataset",))
-            checked.add(place.fault(message, "look at the dataset and its sample", warning=report.tasks > 0))
+            hint = "look at `sample`" if entry.survey.count else "the dataset is empty"
+            checked.add(place.fault(message, hint, warning=report.tasks > 0))
 
 
 def _dataset_faults(source: Path | Mapping[str, Any], folder: Path, environment: Mapping[str, str]) -> Iterator[Fault]:

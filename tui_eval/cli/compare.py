@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_eval.cli.history import opened
-from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.options import examples, history_option, json_option
 from tui_eval.cli.output_file import check_free, new_file, standard_output
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, outcome_word, tell
 from tui_eval.errors import UsageError
@@ -16,18 +16,30 @@ from tui_eval.errors import UsageError
 if TYPE_CHECKING:
     from tui_eval.analysis.changes import Change
     from tui_eval.reports.comparison import RunComparison, Side
+    from tui_eval.store.reader import History
     from tui_eval.store.records import TaskRecord
 
+_EARLIER = 200
+"""Most runs that are looked through for the one before."""
 
-@click.command()
-@click.argument("left")
+
+@click.command(
+    epilog=examples("""
+        tui-eval compare                        # the last run with the one before it
+        tui-eval compare 20261129-14 last
+        tui-eval compare 20261129-14 last --format md --output changes.md
+    """)
+)
+@click.argument("left", default="")
 @click.argument("right", default="last")
 @click.option("--format", "name", type=click.Choice(["md", "csv"]), help="Write a document instead.")
 @click.option(
     "--output", type=click.Path(path_type=Path), default=Path("-"), metavar="FILE", help="Default: standard output (-)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE when it is there.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="List at most so many tasks.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="List at most N tasks."
+)
 @history_option
 @json_option
 def compare(
@@ -42,6 +54,8 @@ def compare(
 ) -> None:
     """Compare run LEFT (before) with run RIGHT (after; default: last).
 
+    Without LEFT it is the run that RIGHT took up, else the run of the same plan before it.
+
     Tasks belong together by request, case id and repeat. Each difference is in one group: worse (passed, now failed),
     better (failed, now passed), other (another outcome, such as an error), output, new, removed.
     """
@@ -55,7 +69,7 @@ def compare(
     if not to_stdout:
         check_free(output, force)
     with opened(history) as stored:
-        found = compare_stored(stored, left, right)
+        found = compare_stored(stored, left or _before(stored, right), right)
     if name:
         with standard_output() if to_stdout else new_file(output) as stream:
             WRITERS[name](stream, found)
@@ -65,6 +79,21 @@ def compare(
         out_json(comparison_data(found))
     else:
         _print(found, limit)
+
+
+def _before(stored: History, right: str) -> str:
+    """The run that ``right`` is compared with when none is named. Raises UsageError when there is none."""
+    run = stored.run(right)
+    if run.parent_run_id is not None:
+        return run.parent_run_id
+    earlier = stored.runs(limit=_EARLIER, before=(run.created_at, run.id), name=run.name)
+    found = next((one.run.run_id for one in earlier if one.run.name == run.name), None)
+    if found is None:
+        raise UsageError(
+            f"there is no run of {run.name} before {run.run_id}; name two: tui-eval compare LEFT RIGHT "
+            f"(`tui-eval runs` lists them)"
+        )
+    return found
 
 
 def _print(found: RunComparison, limit: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_eval.cli.history import opened, place_of
-from tui_eval.cli.options import Real, history_option
+from tui_eval.cli.options import Real, examples, history_option
 from tui_eval.cli.terminal import out, safe, tell
 from tui_eval.errors import UsageError
 
@@ -27,6 +27,7 @@ def wait_option(command: Any) -> Any:
         type=Real(0),
         default=ANSWER_SECONDS,
         show_default=True,
+        metavar="S",
         help="Seconds to wait for the runner's answer.",
     )(command)
 
@@ -50,11 +51,19 @@ def ask(place: Path, run_id: str, kind: str, arguments: dict[str, Any], wait: fl
     return 0
 
 
-@click.command()
+@click.command(
+    epilog=examples("""
+        tui-eval cancel
+        tui-eval cancel last --drain                       # let the tasks in flight finish
+        tui-eval cancel last --request prod --case order-17
+    """)
+)
 @click.argument("run_id", metavar="[RUN]", default="last")
 @click.option("--request", metavar="NAME", help="Only this request.")
 @click.option("--case", metavar="ID", help="Only this case (with --request when several requests have it).")
-@click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Which one, with --case.")
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Which repeat of --case."
+)
 @click.option("--drain", is_flag=True, help="Let the tasks in flight finish.")
 @wait_option
 @history_option
@@ -84,10 +93,18 @@ def pause(run_id: str, wait: float, history: Path | None) -> int:
     return ask(place_of(history), found.run_id, "pause", {}, wait)
 
 
-@click.command("set")
+@click.command(
+    "set",
+    epilog=examples("""
+        tui-eval set last --task-concurrency 32
+        tui-eval set 20261129-14 --pin --tag baseline --note "before the new prompt"
+    """),
+)
 @click.argument("run_id", metavar="[RUN]", default="last")
-@click.option("--task-concurrency", type=click.IntRange(1, 4096), help="Tasks in flight from now on; of a live run.")
-@click.option("--pin/--unpin", default=None, help="Protect it from `prune` and deletion, or no longer.")
+@click.option(
+    "--task-concurrency", type=click.IntRange(1, 4096), metavar="N", help="Tasks in flight of a live run from now on."
+)
+@click.option("--pin/--unpin", default=None, help="Protect the run from `prune` and deletion, or stop doing so.")
 @click.option("--tag", "added", multiple=True, metavar="TEXT", help="Add a tag (repeatable).")
 @click.option("--untag", "removed", multiple=True, metavar="TEXT", help="Take a tag away (repeatable).")
 @click.option("--note", metavar="TEXT", help="Replace the note; an empty text removes it.")

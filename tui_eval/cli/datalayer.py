@@ -11,7 +11,7 @@ import click
 
 from tui_eval.cli.evalsets import EvalsetOptions, evalset_options, is_evalset, plan_from
 from tui_eval.cli.history import opened, place_of
-from tui_eval.cli.options import Real, history_option, json_option
+from tui_eval.cli.options import Real, SectionedCommand, examples, history_option, json_option
 from tui_eval.cli.terminal import one_line, out, out_json, tell
 from tui_eval.errors import UsageError
 
@@ -27,7 +27,11 @@ def datalayer() -> None:
     """
 
 
-@datalayer.command()
+@datalayer.command(
+    cls=SectionedCommand,
+    short_help="Print the plan that is made of an evalset.",
+    epilog=examples("tui-eval datalayer plan customers.evalset.json > customers.yaml"),
+)
 @click.argument("evalset", type=click.Path(path_type=Path))
 @evalset_options
 def plan(evalset: Path, **options: Any) -> int:
@@ -36,14 +40,17 @@ def plan(evalset: Path, **options: Any) -> int:
     from tui_eval.spec.compose import plan_text
 
     if not is_evalset(evalset):
-        raise UsageError(f"{evalset} is no evalset")
+        raise UsageError(f"{evalset} is not a Datalayer evalset (a JSON or YAML file with `name` and `cases`)")
     made = plan_from(evalset, EvalsetOptions(**options), suggested=True)
     assert isinstance(made, dict)
     out(plan_text(made, f"Made of {evalset.name}, which stays the dataset.").rstrip("\n"))
     return 0
 
 
-@datalayer.command()
+@datalayer.command(
+    short_help="Write the report of a run as Markdown and CSV.",
+    epilog=examples("tui-eval datalayer report last --into ./reports"),
+)
 @click.argument("run_id", metavar="[RUN]", default="last")
 @click.option("--into", type=click.Path(path_type=Path), default=Path(), help="Folder to write to. Default: this one.")
 @history_option
@@ -64,9 +71,16 @@ def report(run_id: str, into: Path, history: Path | None, as_json: bool) -> int:
     return 0
 
 
-@datalayer.command()
+@datalayer.command(short_help="Report what is left of a run to the platform.")
 @click.argument("run_id", metavar="[RUN]", default="last")
-@click.option("--timeout-seconds", type=Real(0), default=PATIENCE_SECONDS, show_default=True, help="Of trouble.")
+@click.option(
+    "--timeout-seconds",
+    type=Real(0),
+    default=PATIENCE_SECONDS,
+    show_default=True,
+    metavar="S",
+    help="Seconds to keep trying while the platform fails.",
+)
 @history_option
 @json_option
 def sync(run_id: str, timeout_seconds: float, history: Path | None, as_json: bool) -> int:
@@ -92,6 +106,9 @@ def sync(run_id: str, timeout_seconds: float, history: Path | None, as_json: boo
         names = ("evalset_id", "evalset_name", "experiment_ids", "run_ids", "view_url")
         out_json({**{name: getattr(told, name) for name in names}, "left": left})
     else:
+        if not told.run_ids and not left:
+            tell(f"there is nothing to report: run {found.run_id} does not report to Datalayer (`datalayer.report`)")
+            return 0
         out(f"{one_line(found.run_id)}: {len(told.run_ids)} run records of {len(told.experiment_ids)} experiments")
         if told.view_url:
             out(one_line(told.view_url))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.options import examples, history_option, json_option
 from tui_eval.cli.terminal import out, out_json, safe, tell
 from tui_eval.demo.live import AGENT_VARIABLE, embedded_agent
 from tui_eval.errors import UsageError
@@ -21,10 +22,19 @@ if TYPE_CHECKING:
     from tui_eval.store.records import RequestRecord
 
 
-@click.command()
+@click.command(
+    epilog=examples("""
+        tui-eval demo
+        tui-eval demo --copy-samples my-evals       # plans to start from; they call …
+        tui-eval demo --serve --port 8799           # … the embedded agent, with
+        export DEMO_AGENT_URL=http://127.0.0.1:8799 # this in the other terminal
+    """)
+)
 @click.option("--headless", is_flag=True, help="Print the summary, also on a terminal.")
 @click.option("--serve", is_flag=True, help="Only run the embedded agent, for plans of your own, until Ctrl-C.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port for --serve. Default: any free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Port for --serve. Default: any free one."
+)
 @click.option(
     "--copy-samples",
     "samples_to",
@@ -102,11 +112,14 @@ def _serve(port: int) -> int:
 
     from tui_eval.demo.agent import serve
 
-    tell(f"The demo agent stops with Ctrl-C. In another terminal: {AGENT_VARIABLE}=<the address below> tui-eval run …")
+    tell(f"The demo agent stops with Ctrl-C. In another terminal: export {AGENT_VARIABLE}=<the address below>")
     try:
         asyncio.run(serve(port, latency_ms=0.0, max_seconds=7 * 24 * 3600.0, until_stdin_closes=False))
     except OSError as error:
-        raise UsageError(f"the agent cannot listen on port {port}: {error.strerror or error}") from error
+        if error.errno == errno.EADDRINUSE:
+            raise UsageError(f"port {port} is in use; name another one, or leave --port out for a free one") from error
+        reason = "not allowed (below 1024 it takes root)" if error.errno == errno.EACCES else error.strerror or error
+        raise UsageError(f"the agent cannot listen on port {port}: {reason}") from error
     return 0
 
 

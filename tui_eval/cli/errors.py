@@ -18,9 +18,9 @@ DEFECT = 70
 INTERRUPTED = 130
 
 EXIT_STATUSES = {
-    0: "As wanted: every case passed, or the pass rate is at least --min-pass-rate. Also when the reader of standard "
+    0: "Success: every case passed, or the pass rate is at least --min-pass-rate. Also when the reader of standard "
     "output (`head`) has closed it.",
-    1: "Something failed: a case, an error beyond --allow-errors, a request, a run that timed out or decided nothing.",
+    1: "Something failed: a case, more errors than --allow-errors, a request; or the run timed out or decided nothing.",
     2: "Nothing could be run: a wrong option, an unknown file or run, an invalid plan or dataset, no case selected.",
     3: "The history cannot be opened, read or written.",
     70: "A defect of tui_eval. The message names a file with the details.",

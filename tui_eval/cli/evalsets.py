@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tui_eval.cli.options import SectionOption
 from tui_eval.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -32,30 +33,34 @@ class EvalsetOptions:
         return self != EvalsetOptions()
 
 
+def _option(*declarations: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
+    return click.option(*declarations, cls=SectionOption, section="Datalayer evalsets", **attributes)
+
+
 def evalset_options(command: Decorated) -> Decorated:
     """``--agentspec``, ``--grading``, ``--execution-target``, ``--run-limit``: for a PLAN that is an evalset."""
     for option in reversed(
         (
-            click.option(
+            _option(
                 "--agentspec",
                 "agentspecs",
                 multiple=True,
                 metavar="NAME",
-                help="Of an evalset: run it on this agentspec (repeatable).",
+                help="Run it on this agentspec (repeatable).",
             ),
-            click.option(
+            _option(
                 "--grading",
                 type=click.Choice(["strict", "compat"]),
-                help="Of an evalset: how it is graded. Default: strict.",
+                help="How it is graded. Default: strict.",
             ),
-            click.option(
+            _option(
                 "--execution-target",
                 "target",
                 type=click.Choice(["local", "cloud"]),
-                help="Of an evalset: a server here, or the platform. Default: local.",
+                help="On a server here, or on the platform. Default: local.",
             ),
-            click.option(
-                "--run-limit", "repeat", type=click.IntRange(1, 1000), help="Of an evalset: times each case is asked."
+            _option(
+                "--run-limit", "repeat", type=click.IntRange(1, 1000), metavar="N", help="Times each case is asked."
             ),
         )
     ):

@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 
 from tui_eval.cli.history import opened, place_of
-from tui_eval.cli.options import history_option
+from tui_eval.cli.options import examples, history_option
 from tui_eval.cli.output_file import check_free, new_file, standard_output
 from tui_eval.cli.terminal import tell
 from tui_eval.errors import HistoryError, UsageError
@@ -23,16 +23,24 @@ PROGRESS_SECONDS = 0.5
 """Between two lines that say how far it is."""
 
 
-@click.command()
+@click.command(
+    epilog=examples("""
+        tui-eval export last --output results.csv        # the format goes by the name
+        tui-eval export last --format md > report.md
+        tui-eval export 20261129-14 --format jsonl | jq -r 'select(.outcome == "failed") | .case_id'
+    """)
+)
 @click.argument("run_id", metavar="[RUN]", default="last")
-@click.option("--format", "name", required=True, metavar="FORMAT", help="json, jsonl, csv, md, or an installed one.")
+@click.option(
+    "--format", "name", metavar="FORMAT", help="json, jsonl, csv, md, or an installed one. Default: by FILE's name."
+)
 @click.option(
     "--output", type=click.Path(path_type=Path), default=Path("-"), metavar="FILE", help="Default: standard output (-)."
 )
 @click.option("--force", is_flag=True, help="Replace FILE when it is there.")
 @click.option("--progress", is_flag=True, help="Say how many tasks are written, on standard error, twice a second.")
 @history_option
-def export(run_id: str, name: str, output: Path, force: bool, progress: bool, history: Path | None) -> None:
+def export(run_id: str, name: str | None, output: Path, force: bool, progress: bool, history: Path | None) -> None:
     """Write RUN as JSON (one value), JSON lines (one task a line), CSV or Markdown.
 
     RUN is an id, the beginning of one, or `last`. A file is readable by its owner only, and it is there as a whole or
@@ -43,6 +51,10 @@ def export(run_id: str, name: str, output: Path, force: bool, progress: bool, hi
     from tui_eval.spec.nearest import suggestion
 
     formats = report_formats()
+    if name is None:
+        name = output.suffix.removeprefix(".").lower()
+        if name not in formats:
+            raise UsageError(f"say which format: --format {', '.join(sorted(formats))}; or name a file, as results.csv")
     if name not in formats:
         raise UsageError(f"there is no format `{name}`; {suggestion(name, formats, label='there are')}")
     write = formats[name].load()

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tui_eval.cli.history import place_of
-from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.options import examples, history_option, json_option
 from tui_eval.cli.terminal import one_line, out, out_json, tell
 
 
@@ -18,7 +18,9 @@ def import_() -> None:
     """Bring results of other programs into the history, as finished runs."""
 
 
-@import_.command()
+@import_.command(
+    short_help="A result_dir of AgentLoop's own clients.", epilog=examples("tui-eval import agentloop ./results")
+)
 @click.argument("folder", type=click.Path(path_type=Path))
 @history_option
 @json_option
@@ -39,7 +41,9 @@ def agentloop(folder: Path, history: Path | None, as_json: bool) -> int:
     return 0
 
 
-@import_.command()
+@import_.command(
+    short_help="A results folder of AgentCompass.", epilog=examples("tui-eval import agentcompass results/")
+)
 @click.argument("folder", metavar="RESULTS_DIR", type=click.Path(path_type=Path))
 @history_option
 @json_option

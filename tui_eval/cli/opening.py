@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from tui_eval.cli.options import history_option
+from tui_eval.cli.options import examples, history_option
 
 
-@click.command("open")
+@click.command("open", epilog=examples("tui-eval open last\ntui-eval open --workspace ~/evals"))
 @click.argument("run_id", metavar="[RUN]", required=False)
 @click.option(
     "--workspace",

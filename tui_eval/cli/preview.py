@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options
-from tui_eval.cli.options import json_option, plan_argument, set_option
+from tui_eval.cli.options import SectionedCommand, examples, json_option, plan_argument, set_option
 from tui_eval.cli.terminal import one_line, out, out_json, painted, safe, tell
 from tui_eval.domain import Case, as_text
 from tui_eval.errors import SolutionError, TemplateError, UsageError
@@ -22,12 +22,23 @@ if TYPE_CHECKING:
     from tui_eval.spec.loading import LoadedPlan, LoadedRequest
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand,
+    epilog=examples("""
+        tui-eval preview plan.yaml
+        tui-eval preview plan.yaml --request prod --case order-17
+    """),
+)
 @plan_argument
 @click.option("--request", "names", multiple=True, metavar="NAME", help="Only this request (repeatable).")
 @click.option("--case", "case_ids", multiple=True, metavar="ID", help="This case (repeatable).")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=1, show_default=True, help="The first so many selected cases."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Without --case: the first N selected cases.",
 )
 @set_option
 @evalset_options

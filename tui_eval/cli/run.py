@@ -14,7 +14,16 @@ import click
 from tui_eval.cli.agentcompass import compass_options, overrides_of, refuse_flags, taken_out, with_limits
 from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options, pass_rate_asked_for, plan_from
 from tui_eval.cli.history import opened, place_of
-from tui_eval.cli.options import Real, history_option, json_option, plan_argument, set_option
+from tui_eval.cli.options import (
+    Real,
+    SectionedCommand,
+    examples,
+    history_option,
+    json_option,
+    plan_argument,
+    set_option,
+    share_in,
+)
 from tui_eval.cli.terminal import StdoutClosed, out, out_json, tell
 from tui_eval.errors import SpecError, UsageError
 
@@ -37,16 +46,18 @@ def execution_options(command: Decorated) -> Decorated:
                 type=click.Choice(["auto", "plain", "none"]),
                 default="auto",
                 show_default=True,
-                help="Lines on standard error while it runs; `auto` says less when that is no terminal.",
+                help="Lines on standard error while it runs; `auto` writes fewer where that is not a terminal.",
             ),
             click.option(
                 "--min-pass-rate",
-                type=Real(0, 1),
+                callback=share_in,
                 metavar="RATE",
-                help="Exit status 0 from this share of passed among decided tasks on (0 to 1).",
+                help="Exit status 0 when at least this share of the decided tasks passed: 0.9 or 90%.",
             ),
             click.option(
-                "--allow-errors", metavar="N|N%", help="Exit status 0 with so many tasks that got no verdict."
+                "--allow-errors",
+                metavar="N|N%",
+                help="Exit status 0 although up to so many tasks got no verdict (error, unscored): 3 or 5%.",
             ),
             history_option,
             json_option,
@@ -75,12 +86,25 @@ def describing_options(command: Decorated) -> Decorated:
     return command
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand,
+    epilog=examples("""
+        tui-eval run plan.yaml
+        tui-eval run plan.yaml --set requests.prod.solution.url=http://localhost:9000/ --tag local
+        tui-eval run plan.yaml --min-pass-rate 90% --allow-errors 5% --json   # in CI
+        tui-eval run plan.yaml --detach       # survives the terminal; `tui-eval watch last` follows it
+        tui-eval run plan.yaml --dry-run      # only check
+        tui-eval run customers.evalset.json --agentspec example-evals
+        tui-eval run launch.yaml --task-concurrency 8 --reuse   # an orchestration of AgentCompass
+    """),
+)
 @plan_argument
 @set_option
-@click.option("--task-concurrency", type=click.IntRange(1, 4096), help="Tasks in flight over all requests.")
-@click.option("--timeout-seconds", type=Real(0), help="Limit of the whole run.")
-@click.option("--cleanup-grace-seconds", type=Real(0), help="What tasks in flight get on a stop.")
+@click.option(
+    "--task-concurrency", type=click.IntRange(1, 4096), metavar="N", help="Tasks in flight over all requests."
+)
+@click.option("--timeout-seconds", type=Real(0), metavar="S", help="Limit of the whole run.")
+@click.option("--cleanup-grace-seconds", type=Real(0), metavar="S", help="Time that tasks in flight get on a stop.")
 @click.option("--provider-limit", "limits", multiple=True, metavar="HOST=N", help="Most calls in flight (repeatable).")
 @click.option("--qps", "rates", multiple=True, metavar="HOST=X", help="Calls started a second (repeatable).")
 @evalset_options
@@ -107,11 +131,15 @@ def run(
     results_dir: Path | None,
     **execution: Any,
 ) -> int:
-    """Run PLAN (a plan, or a Datalayer evalset with --agentspec) and keep everything in the history.
+    """Run PLAN and keep everything in the history.
 
-    PLAN may also be an orchestration file of AgentCompass, which is then executed by AgentCompass.
-    All faults of the plan and its datasets are listed before the first call. Ctrl-C once stops it with everything
-    saved (`tui-eval resume` finishes it), twice at once.
+    PLAN is a plan file, a Datalayer evalset (with --agentspec), or an orchestration file of AgentCompass (which
+    AgentCompass then executes). All faults of the plan and its datasets are listed before the first call.
+
+    Ctrl-C stops the run with everything saved (`tui-eval resume` finishes it); a second Ctrl-C stops it at once.
+
+    Exit status 0 when every case passed (or as --min-pass-rate and --allow-errors say), 1 when something failed, 2 when
+    nothing could be run.
     """
     settings: dict[str, Any] = {
         "task_concurrency": task_concurrency,
@@ -167,15 +195,22 @@ def _folder(plan: Path, source: Any, orchestration: bool) -> str | None:
     return None if isinstance(source, Path) else str(plan.absolute().parent)
 
 
-@click.command()
+@click.command(
+    epilog=examples("""
+        tui-eval rerun --failed                  # of the last run
+        tui-eval rerun last --errors --case order-17
+        tui-eval rerun 20261129-14 --unscored    # asks the judge again, not the agent
+        tui-eval rerun last --all --set requests.prod.solution.model=other
+    """)
+)
 @click.argument("run_id_before", metavar="[RUN]", default="last")
-@click.option("--failed", is_flag=True, help="What has no pass: failed verdicts and errors.")
+@click.option("--failed", is_flag=True, help="Tasks that did not pass: failed verdicts and errors.")
 @click.option("--errors", is_flag=True, help="Errors only.")
-@click.option("--unscored", is_flag=True, help="What no evaluator decided; an answer that is there is judged again.")
-@click.option("--unfinished", is_flag=True, help="What was not finished or was cancelled (always included).")
-@click.option("--case", "cases", multiple=True, metavar="ID", help="This case, whatever it was (repeatable).")
+@click.option("--unscored", is_flag=True, help="Tasks that no evaluator decided; an answer that is there is kept.")
+@click.option("--unfinished", is_flag=True, help="Tasks that were not finished or were cancelled (always included).")
+@click.option("--case", "cases", multiple=True, metavar="ID", help="This case, whatever its outcome (repeatable).")
 @click.option("--all", "everything", is_flag=True, help="Every task.")
-@click.option("--new", is_flag=True, help="Also the cases that the dataset did not have then.")
+@click.option("--new", is_flag=True, help="Also the cases that the dataset has gained since.")
 @click.option("--stored-cases", is_flag=True, help="Use the cases as they were then, not today's dataset.")
 @set_option
 @describing_options
@@ -233,14 +268,15 @@ def rerun(
     return _execute(job, **execution)
 
 
-@click.command()
+@click.command(epilog=examples("tui-eval resume\ntui-eval resume 20261129-14 --detach"))
 @click.argument("run_id", metavar="[RUN]", default="last")
 @execution_options
 def resume(run_id: str, **execution: Any) -> int:
-    """Go on with RUN. One that is paused goes on in the runner it has.
+    """Go on with RUN: let a paused run go on, or finish one that was interrupted or cancelled.
 
-    Otherwise it is finished by a new one: what was not run, was cancelled, or got no verdict because an evaluator could
-    not decide. It uses the cases as they are stored with the run. RUN is an id, the beginning of one, or `last`.
+    A new runner does what was not run, was cancelled, or got no verdict because an evaluator could not decide; what is
+    recorded is not called again. It uses the cases as they are stored with the run. RUN is an id, the beginning of one,
+    or `last`.
     """
     from tui_eval.cli.control import ask
     from tui_eval.runner import Job

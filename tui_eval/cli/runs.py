@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tui_eval.cli.history import duration, local_time, opened, place_of, took
-from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.options import examples, first_moment, history_option, json_option, last_moment
 from tui_eval.cli.run_fields import run_fields
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, painted, tell
 from tui_eval.display import readable_size
@@ -40,15 +39,30 @@ STATES = (
 )
 
 
-@click.command()
+@click.command(
+    epilog=examples("""
+        tui-eval runs --since 7d --state interrupted
+        tui-eval runs --tag nightly --json
+        tui-eval runs --text '"rate limit" !retried'
+    """)
+)
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many, newest first."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="At most this many, newest first.",
 )
 @click.option("--name", help="Only runs whose plan name contains this.")
 @click.option("--tag", help="Only runs with this tag.")
-@click.option("--state", type=click.Choice(STATES), help="Only runs in this state.")
-@click.option("--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only runs made since then.")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only runs made before then.")
+@click.option(
+    "--state", type=click.Choice(STATES), metavar="STATE", help=f"Only runs in this state: {', '.join(STATES)}."
+)
+@click.option(
+    "--since", callback=first_moment, metavar="WHEN", help="Only runs made since: 2026-11-29, today, yesterday, 7d."
+)
+@click.option("--until", callback=last_moment, metavar="WHEN", help="Only runs made until then; a day is whole.")
 @click.option(
     "--text",
     help='Only runs with a task that has all these words in its output, message or case; "a phrase", a pattern, !not.',
@@ -61,8 +75,8 @@ def runs(
     name: str | None,
     tag: str | None,
     state: str | None,
-    since: datetime | None,
-    until: datetime | None,
+    since: float | None,
+    until: float | None,
     text: str | None,
     size: bool,
     history: Path | None,
@@ -83,8 +97,8 @@ def runs(
                 name=name,
                 tag=tag,
                 state=RunState(state) if state else None,
-                since=since.timestamp() if since else None,
-                until=until.timestamp() if until else None,
+                since=since,
+                until=until,
             )
             if size:
                 sizes = {overview.run.run_id: stored.size_of(overview.run) for overview in found}
@@ -93,7 +107,10 @@ def runs(
     elif found:
         _print(found, sizes)
     else:
-        tell(f"no runs in {place}" + (" match" if any((name, tag, state, since, until, text)) else " yet"))
+        filtered = any((name, tag, state, since, until, text))
+        tell(
+            f"no runs in {place} match" if filtered else f"no runs in {place} yet: `tui-eval run PLAN` makes the first"
+        )
 
 
 def _found(stored: History, limit: int, text: str | None, **wanted: Any) -> list[RunOverview]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from tui_eval.cli.options import examples
 from tui_eval.cli.terminal import out_json
 
 
-@click.command()
+@click.command(epilog=examples("tui-eval schema > plan.schema.json"))
 def schema() -> None:
     """Print the JSON Schema (draft 2020-12) of plan files.
 

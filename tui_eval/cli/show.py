@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_eval.cli.history import duration, opened
-from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.options import examples, history_option, json_option
 from tui_eval.cli.run_fields import run_fields
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, outcome_word
 from tui_eval.domain import Outcome
@@ -38,7 +38,14 @@ def outcomes_in(context: click.Context, parameter: click.Parameter, value: str |
     return tuple(found)
 
 
-@click.command()
+@click.command(
+    epilog=examples("""
+        tui-eval show                                   # the last run
+        tui-eval show last --outcome failed,error       # one line a task
+        tui-eval show 20261129-14 --case order-17       # sent, received, judged
+        tui-eval show last --log
+    """)
+)
 @click.argument("run_id", metavar="[RUN]", default="last")
 @click.option("--request", "request_name", metavar="NAME", help="Only this request.")
 @click.option(
@@ -49,8 +56,10 @@ def outcomes_in(context: click.Context, parameter: click.Parameter, value: str |
     help="List the tasks with these outcomes: passed,failed,error,unscored,cancelled,left.",
 )
 @click.option("--case", "case_id", metavar="ID", help="Show this case in full: what was sent, received and judged.")
-@click.option("--log", "with_log", is_flag=True, help="What the runner noted, and who asked it for what, when.")
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="List at most so many tasks.")
+@click.option("--log", "with_log", is_flag=True, help="Show what the runner noted, and who asked it for what, when.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=100, show_default=True, metavar="N", help="List at most N tasks."
+)
 @history_option
 @json_option
 def show(

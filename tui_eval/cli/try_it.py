@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tui_eval.cli.options import json_option, set_option
+from tui_eval.cli.options import examples, json_option, set_option
 from tui_eval.cli.preview import print_value
 from tui_eval.cli.terminal import one_line, out, out_json, outcome_word, painted, safe, tell
 from tui_eval.cli.try_target import (
@@ -36,13 +36,21 @@ T = TypeVar("T")
 TERMINATED = 143
 
 
-@click.command("try")
+@click.command(
+    "try",
+    epilog=examples("""
+        tui-eval try plan.yaml --case order-17                      # what would be sent
+        tui-eval try plan.yaml --case order-17 --send --evaluate    # call the agent once, judge the answer
+        tui-eval try solutions/prod.yaml --input '{"question": "Why?"}' --curl
+        tui-eval try --evaluator evaluators/cites.yaml --output @answer.txt --expected Paris
+    """),
+)
 @click.argument("target", required=False)
-@click.option("--request", "request_name", metavar="NAME", help="This request of the plan. Default: the first one.")
-@click.option("--case", "case_id", metavar="ID", help="This case of the dataset. Default: the first one.")
-@click.option("--input", "typed", metavar="JSON", help="A case's columns as a JSON object, or @FILE, instead.")
+@click.option("--request", "request_name", metavar="NAME", help="A request of the plan. Default: the first.")
+@click.option("--case", "case_id", metavar="ID", help="A case of the dataset. Default: the first.")
+@click.option("--input", "typed", metavar="JSON|@FILE", help="A case's columns as a JSON object, instead of --case.")
 @click.option("--send", is_flag=True, help="Call the agent, exactly once. Without it nothing is sent.")
-@click.option("--evaluate", is_flag=True, help="Judge the answer too, by the evaluators of the request.")
+@click.option("--evaluate", is_flag=True, help="With --send: judge the answer too, by the evaluators of the request.")
 @click.option("--curl", is_flag=True, help="Print the request as a command for a shell, secrets as ${NAME}.")
 @click.option("--evaluator", metavar="FILE|-", help="Try an evaluator instead: on --output.")
 @click.option("--output", metavar="TEXT|@FILE", help="The output that --evaluator judges.")
@@ -72,13 +80,16 @@ def try_it(
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Try one case of TARGET: a plan, a saved solution, or - for JSON on standard input (a solution, or an object with
-    `solution`, `evaluator`, `input`, `output`, `expected`).
+    """Try one case of TARGET, or one evaluator. Nothing is kept.
 
-    Shows what would be sent; with --send calls the agent once and shows what came back. Nothing is kept.
+    Shows what would be sent; with --send it calls the agent once and shows what came back. TARGET is a plan, a saved
+    solution, or - for JSON on standard input (a solution, or an object with `solution`, `evaluator`, `input`, `output`,
+    `expected`).
     """
     if (target is None) == (evaluator is None):
         raise UsageError("name a plan or a solution to try, or an evaluator with --evaluator")
+    if evaluate and not send:
+        raise UsageError("--evaluate judges what the agent answers: it needs --send")
     try:
         given = _given(target, evaluator, folder or Path.cwd(), typed, _output(output, output_json), expected)
         found = find_target(given, request_name, case_id, overrides)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_eval.cli.history import local_time, opened, place_of
-from tui_eval.cli.options import history_option, json_option
+from tui_eval.cli.options import examples, history_option, json_option
 from tui_eval.cli.runs import STATES
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, safe, tell
 from tui_eval.display import readable_size
@@ -45,13 +45,21 @@ def size_in(context: click.Context, parameter: click.Parameter, value: str | Non
     return int(float(found[1]) * _BYTES[found[2]])
 
 
-@click.command()
+@click.command(
+    epilog=examples("""
+        tui-eval prune --older-than 30d --keep 20         # only lists them
+        tui-eval prune --older-than 30d --keep 20 --yes   # deletes them
+        tui-eval prune --max-size 2GiB --yes
+    """)
+)
 @click.option("--older-than", callback=age_in, metavar="AGE", help="Runs that ended before then: 12h, 30d, 4w.")
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Leave the N newest of them.")
 @click.option("--max-size", callback=size_in, metavar="SIZE", help="No more than it takes, oldest first: 500MB, 2GiB.")
 @click.option("--tag", metavar="TEXT", help="Runs with this tag.")
 @click.option("--name", metavar="TEXT", help="Runs whose plan name contains this.")
-@click.option("--state", type=click.Choice(STATES[4:]), help="Runs in this state.")
+@click.option(
+    "--state", type=click.Choice(STATES[4:]), metavar="STATE", help=f"Runs in this state: {', '.join(STATES[4:])}."
+)
 @click.option("--yes", is_flag=True, help="Delete them. Without it they are only listed.")
 @history_option
 @json_option
@@ -66,10 +74,10 @@ def prune(
     history: Path | None,
     as_json: bool,
 ) -> int:
-    """List the runs that may go, and delete them with --yes.
+    """List the runs that all given options name; delete them with --yes.
 
-    Runs that all given options name. Never one that is live, pinned (`tui-eval set RUN --pin`), or has results that are
-    not in the history yet. What other runs took over from a deleted one stays with them.
+    A run that is live, is pinned (`tui-eval set RUN --pin`), or has results that are not in the history yet is never
+    deleted. What other runs took over from a deleted one stays with them.
     """
     from tui_eval.store.pruning import Rules, choose
     from tui_eval.store.records import RunState
@@ -157,7 +165,7 @@ def _print(pruning: Pruning, deleted: bool, refused: dict[str, str]) -> None:
         out(f"would be deleted: {number}. Nothing was changed; --yes deletes them.")
 
 
-@click.command()
+@click.command(epilog=examples("tui-eval backup /backups/history-2026-12-01.db"))
 @click.argument("target", metavar="FILE", type=click.Path(path_type=Path))
 @history_option
 @json_option

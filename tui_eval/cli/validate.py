@@ -13,7 +13,7 @@ import click
 from tui_eval.cli.agentcompass import dry_run as dry_run_orchestration
 from tui_eval.cli.agentcompass import orchestration_json, tell_orchestration
 from tui_eval.cli.evalsets import EvalsetOptions, check_file, evalset_options
-from tui_eval.cli.options import json_option, set_option
+from tui_eval.cli.options import SectionedCommand, examples, json_option, set_option
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, safe, speaks_utf8, tell
 from tui_eval.platforms.agentcompass.recognising import is_orchestration_file
 
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from tui_eval.cli.checking import Checked
 
 
-@click.command()
+@click.command(
+    cls=SectionedCommand,
+    epilog=examples("""
+        tui-eval validate plans/*.yaml
+        tui-eval validate plan.yaml --set requests.prod.dataset.path=new.jsonl --json
+    """),
+)
 @click.argument("plans", nargs=-1, metavar="PLAN...", type=click.Path(path_type=Path))
 @set_option
 @evalset_options
@@ -30,7 +36,9 @@ if TYPE_CHECKING:
 def validate(
     plans: tuple[Path, ...], overrides: tuple[str, ...], as_json: bool, from_stdin: bool, **evalset: Any
 ) -> int:
-    """List every fault of PLAN (a plan, or a Datalayer evalset) and its datasets. Nothing is executed or sent.
+    """List every fault of PLAN and its datasets. Nothing is executed or sent.
+
+    PLAN is a plan file, a Datalayer evalset, or an orchestration file of AgentCompass.
 
     Exit status 0 when all plans can be run, 2 when one cannot.
     """

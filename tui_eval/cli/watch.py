@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_eval.cli.history import opened
-from tui_eval.cli.options import Real, history_option, json_option
+from tui_eval.cli.options import Real, examples, history_option, json_option
 from tui_eval.cli.terminal import flush, out, out_json, tell
 
 if TYPE_CHECKING:
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.25
 
 
-@click.command()
+@click.command(epilog=examples("tui-eval watch\ntui-eval run plan.yaml --detach && tui-eval watch last --exit-code"))
 @click.argument("run_id", metavar="[RUN]", default="last")
 @click.option(
     "--interval",
     type=Real(min=0.1, max=3600),
     default=2.0,
     show_default=True,
+    metavar="S",
     help="Seconds between two lines, when something has changed.",
 )
 @click.option("--exit-code", "use_verdict", is_flag=True, help="End with the exit status that `run` would have had.")

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel
+
 from tui_eval.datasets import DatasetSource, open_dataset
 from tui_eval.domain import Case
 from tui_eval.engine.agentspecs import platform_address, section_faults, section_of, started_for
@@ -75,6 +77,7 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
             entry.source, entry.survey = found
             _check_columns(request, entry.survey, report)
         _check_machine(loaded, request, entry, environment, report)
+        _check_addresses(request, environment, report)
         _check_certificates(loaded, request, report)
     for fault in section_faults(loaded, environment):
         report.add(fault)
@@ -181,6 +184,29 @@ def _check_machine(
             for message in check_function(options.function, options.path, loaded.folder):
                 report.add(place.fault(message))
     entry.hosts, entry.commands, entry.functions = tuple(hosts), tuple(commands), tuple(functions)
+
+
+def _check_addresses(request: LoadedRequest, environment: Mapping[str, str], report: Preflight) -> None:
+    """Addresses that are whole once their ``${NAME}`` are filled in. What they hold then is told to nobody."""
+    from tui_eval.spec.expressions import address_fault
+    from tui_eval.spec.marks import AddressMark, field_marks
+    from tui_eval.spec.references import find_references, is_missing, is_template, resolve
+
+    parts: list[tuple[tuple[str | int, ...], object]] = [(("solution",), request.solution)]
+    parts += [(("evaluators", index), evaluator.options) for index, evaluator in enumerate(request.evaluators)]
+    for path, options in parts:
+        marks = field_marks(type(options)) if isinstance(options, BaseModel) else {}
+        for name, found in marks.items():
+            text, mark = getattr(options, name), next((mark for mark in found if isinstance(mark, AddressMark)), None)
+            if mark is None or not isinstance(text, str) or "${" not in text or is_template(text):
+                continue
+            names = sorted(find_references(text))
+            if any(is_missing(one, environment) for one in names):
+                continue  # told as a fault of the plan
+            if address_fault(resolve(text, environment).strip(), mark.schemes):
+                variables = ", ".join(f"`{one}`" for one in names)
+                message = f"with the value of {variables} in it this is no http:// or https:// address with a host"
+                report.add(request.locate((*path, name)).fault(message, "such as http://127.0.0.1:8000"))
 
 
 def _check_certificates(loaded: LoadedPlan, request: LoadedRequest, report: Preflight) -> None:

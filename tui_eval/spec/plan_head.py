@@ -22,12 +22,20 @@ def is_a_plan(root: Node, findings: Findings) -> bool:
     elif foreign.is_evalset(root.value):
         what = "a Datalayer evalset"
         hint = "run it with `tui-eval run FILE --agentspec NAME`, or name it as the `path` of a dataset"
-    elif "type" in root.value and root.value["type"].value in kinds.SOLUTIONS and "requests" not in root.value:
+    elif _word(root, "type") in kinds.SOLUTIONS and "requests" not in root.value:
         what, hint = "a saved solution", "name it in a plan: `use: FILE`"
+    elif _word(root, "id") in kinds.EVALUATORS and "requests" not in root.value:
+        what, hint = "a saved evaluator", "name it in a plan, in `evaluators`: `- use: FILE`"
     else:
         return True
     findings.add(root.place, f"this looks like {what}, not a plan", hint)
     return False
+
+
+def _word(root: Node, key: str) -> str:
+    """The text at ``key``, "" where there is none or something else."""
+    node = root.get(key)
+    return node.value if node is not None and isinstance(node.value, str) else ""
 
 
 def plan_head(root: Node, findings: Findings) -> PlanHead | None:

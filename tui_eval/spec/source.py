@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from tui_eval.domain import JsonValue
@@ -103,7 +104,8 @@ def _read_bytes(path: Path, name: str) -> bytes:
     except IsADirectoryError:
         raise SpecError([Fault("a folder, not a file", name, hint="name a YAML or JSON file")]) from None
     except OSError as error:
-        raise SpecError([Fault(f"cannot be read: {error.strerror or error}", name)]) from None
+        hint = _neighbour(path) if isinstance(error, FileNotFoundError) else ""
+        raise SpecError([Fault(f"cannot be read: {error.strerror or error}", name, hint=hint)]) from None
     except ValueError as error:  # a NUL in the name
         raise SpecError([Fault(f"cannot be read: {error}", name.replace("\0", "\\0"))]) from None
     if len(raw) > LARGEST_FILE:
@@ -112,3 +114,16 @@ def _read_bytes(path: Path, name: str) -> bytes:
             [Fault(f"larger than {size}", name, hint="put cases into a dataset file and name it by `path`")]
         )
     return raw
+
+
+def _neighbour(path: Path) -> str:
+    """A hint that names the file in the same folder that was probably meant; "" when none is near."""
+    from tui_eval.spec.nearest import nearest
+
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry in islice(entries, 1000)]
+    except OSError:
+        return "its folder does not exist either"
+    near = nearest(path.name, names)
+    return f"did you mean `{near}`?" if near else ""

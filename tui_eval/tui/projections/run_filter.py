@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from tui_eval.moments import moment
 from tui_eval.text_query import TextQuery, Word, query, words
 
 if TYPE_CHECKING:
@@ -103,21 +104,11 @@ def _states(text: str | None, wrong: list[str]) -> tuple[RunState, ...]:
 
 
 def _moment(field: str, text: str | None, now: datetime, wrong: list[str], *, end_of_day: bool = False) -> float | None:
-    """``today``, ``yesterday``, ``7d`` (so many days ago) or a date, as the first or the last moment of that day."""
+    """As :func:`tui_eval.moments.moment`; None where nothing is asked for, or what is typed is no time."""
     if text is None:
         return None
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    day: datetime | None = None
-    if text in ("today", "yesterday"):
-        day = midnight - timedelta(days=text == "yesterday")
-    elif text[-1] == "d" and text[:-1].isascii() and text[:-1].isdigit() and len(text) < 7:
-        day = midnight - timedelta(days=min(int(text[:-1]), 36500))
-    else:
-        try:
-            day = datetime.fromisoformat(text).astimezone(now.tzinfo)
-        except (ValueError, OverflowError, OSError):
-            wrong.append(f"{field}: {text!r} is no day (write 2026-11-29, today, yesterday, 7d)")
-            return None
-        if len(text) > 10:  # with a time of day
-            return day.timestamp()
-    return (day + timedelta(days=end_of_day)).timestamp()
+    try:
+        return moment(text, now, end_of_day=end_of_day)
+    except ValueError:
+        wrong.append(f"{field}: {text!r} is no day (write 2026-11-29, today, yesterday, 7d)")
+        return None
