@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from typing import Any
@@ -70,6 +71,13 @@ def test_text_that_is_no_json_is_joined_too(end: str) -> None:
     kept = kept_of(raw)
     assert [data for _, _, data in kept["events"]] == ["Key ${TOKEN}", ".", "bye"]
     assert kept["raw"] == raw.replace("tok-", "${TOKEN}").replace("7Qz+/=made_up", "")
+
+
+def test_an_encoded_value_in_several_events_is_found_too() -> None:
+    encoded = "".join(f"%{byte:02x}" for byte in b"tok-7Qz+/=made_up")
+    for form in (encoded, base64.b64encode(b"tok-7Qz+/=made_up").decode()):
+        kept = kept_of(stream(f"Key {form[:9]}", form[9:20], f"{form[20:]}.", "bye"))
+        assert [data for _, _, data in kept["events"]] == ["Key ${TOKEN}", "", ".", "bye"]
 
 
 def test_data_in_several_lines_stays_one_event() -> None:

@@ -34,6 +34,9 @@ SHORTEST_PIECE = 12
 ``password``) may be an ordinary word."""
 _CUT = "…"
 
+# Letters and digits need no percent sign: text where they have one was encoded whole, as some do to get past a filter.
+_NEEDLESSLY_ENCODED = re.compile(r"%(?:25)*(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])")
+
 _HTML = {"&": "amp|#38", "<": "lt|#60", ">": "gt|#62", '"': "quot|#34|#x22", "'": "apos|#39|#x27"}
 _SHORT_ESCAPES = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 
@@ -52,6 +55,7 @@ class Secrets:
         ordered = sorted(shown, key=lambda value: (-len(value), value))
         self._cuttable = [(value, shown[value]) for value in ordered if len(value) > SHORTEST_PIECE]
         self._forms = [form for value in ordered for form in _forms(value, shown[value])]
+        self._encoded = [_Encoded(value, shown[value]) for value in ordered]
         self._shortest = min((len(form.anchor) for form in self._forms), default=0)
         self._numbers = any(value.lstrip("-").replace(".", "", 1).isdecimal() for value in ordered)
 
@@ -65,7 +69,7 @@ class Secrets:
         """``text`` without the values; the same object when none is in it."""
         if len(text) < self._shortest:
             return text
-        for form in self._forms:
+        for form in self._forms_for(text):
             if form.anchor in text:
                 text = form.pattern.sub(form.replacement, text)
         return self._without_cut_values(text) if self._cuttable and _CUT in text else text
@@ -74,7 +78,7 @@ class Secrets:
         """Where the values are, in order and apart: start, end, and what is shown in their place."""
         found = [
             (match.start(), match.end(), form.replacement(match))
-            for form in self._forms
+            for form in self._forms_for(text)
             if form.anchor in text
             for match in form.pattern.finditer(text)
         ]
@@ -85,6 +89,12 @@ class Secrets:
             elif end > apart[-1][1]:
                 apart[-1] = (apart[-1][0], end, apart[-1][2])
         return apart
+
+    def _forms_for(self, text: str) -> Iterable[_Form]:
+        """The forms to look for in ``text``: those that need a look at each character only where one gives cause."""
+        if "%" in text and _NEEDLESSLY_ENCODED.search(text):
+            return (*self._forms, *self._encoded)
+        return self._forms
 
     def _without_cut_values(self, text: str) -> str:
         """``text`` without the first part of a value before a ``…`` and the last part of one behind it."""
@@ -172,6 +182,19 @@ class _Form:
         return re.compile(before + "".join(map(_written, text)) + after)
 
 
+class _Encoded(_Form):
+    """A value of which letters and digits too are percent-encoded, all of them or some."""
+
+    def __init__(self, text: str, shown: str) -> None:
+        super().__init__(text, shown)
+        self.anchor = "%"
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        text, *_ = self._source
+        return re.compile("".join(map(_perhaps_encoded, text)))
+
+
 def _forms(value: str, shown: str) -> Iterable[_Form]:
     yield _Form(value, shown)
     raw = value.encode("utf-8", "surrogatepass")
@@ -214,6 +237,12 @@ def _written(character: str) -> str:
     if character in _HTML:
         ways.append(f"&(?:amp;)*(?:{_HTML[character]});")
     return f"(?:{'|'.join(ways)})"
+
+
+def _perhaps_encoded(character: str) -> str:
+    if character.isascii() and character.isalnum():
+        return f"(?:{character}|%(?:25)*{_hex(f'{ord(character):02x}')})"
+    return _written(character)
 
 
 def _hex(digits: str) -> str:
