@@ -8,6 +8,7 @@ import importlib
 import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import pytest
 
 from tests.cli.conftest import RUN, Call, hostile_outputs, write_run
 from tui_eval.cli.terminal import safe
+from tui_eval.demo.live import embedded_agent
 from tui_eval.store.records import RunState
 
 OUTPUTS = hostile_outputs()
@@ -86,6 +88,18 @@ def test_an_export_of_no_format_is_asked_for_one(call: Call, history: Path, outp
     done = call("export", "--history", history, *output)
     assert (done.status, done.out) == (2, "")
     assert "say which format: --format csv, json, jsonl, md" in done.err
+
+
+def test_headers_and_events_of_an_answer_have_a_line_each(call: Call, tmp_path: Path) -> None:
+    with embedded_agent() as address:
+        solution = {"type": "http", "url": f"{address}/sse", "body": {"input": "x"}, "chunk_extractor": "delta"}
+        request = {"name": "a", "dataset": {"cases": [{"id": "one"}]}, "solution": solution}
+        (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "name": "p", "requests": [request]}))
+        call("run", tmp_path / "plan.json", "--history", tmp_path / "h.db")
+    told = call("show", "last", "--case", "one", "--history", tmp_path / "h.db").out
+    assert re.search(r"^ {4}headers:\n {6}Content-Type: text/event-stream$", told, re.MULTILINE)
+    assert re.search(r'^ {4}events: \d+\n {4} +0\.\d{3} s  message  \{"delta":', told, re.MULTILINE)
+    assert "null" not in told.partition("usage:")[2]
 
 
 def test_a_search_for_no_text_is_refused(call: Call, history: Path) -> None:

@@ -61,6 +61,9 @@ def exit_code(
     ).code
 
 
+_ENDED_BY = {1: "ended by SIGHUP (the terminal went away)", 2: "interrupted (Ctrl-C)", 15: "ended by SIGTERM"}
+
+
 def run_verdict(
     run_state: RunState,
     totals: Counters,
@@ -83,7 +86,7 @@ def run_verdict(
     if history_failed:
         return RunVerdict(3, ("the history could not be written",))
     if signal is not None:
-        return RunVerdict(128 + signal, (f"ended by signal {signal}",))
+        return RunVerdict(128 + signal, (_ENDED_BY.get(signal, f"ended by signal {signal}"),))
     if nothing_selected:
         return RunVerdict(2, ("no case was selected",))
     reasons = [*_unfinished(run_state, totals), *_undecided(totals, allowed, allow_errors)]

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 20_000
 """Characters of one text that are printed; `--json` and `export` have all of it."""
+MOST_EVENTS = 200
+LONGEST_EVENT = 2_000
+"""Events of a stream, and characters of one, that are printed."""
 
 
 def task_json(task: TaskRecord, request: str) -> dict[str, Any]:
@@ -79,10 +82,35 @@ def _print_attempt(attempt: AttemptRecord) -> None:
     for name, value in (attempt.payload.answer or {}).items():
         if name == "output" and not (attempt.error_kind and value is None):
             print_value("received", value, "    ")
-        elif name == "first_byte_seconds" and value is not None:
-            out(f"    first byte after {duration(value)}")
+        elif name == "trace_id" and value == attempt.trace_id:
+            continue  # it stands in the attempt's own line
         elif value not in (None, "", [], {}, False):
-            print_value(name, value, "    ")
+            _print_part(name, value)
+
+
+def _print_part(name: str, value: Any) -> None:
+    """One part of an answer: what is a list of pairs or triples by design has a line for each."""
+    if name == "first_byte_seconds":
+        out(f"    first byte after {duration(value)}")
+    elif name == "headers" and isinstance(value, list):
+        out("    headers:")
+        for header, text in value:
+            print_text(str(header), as_text(text), "      ")
+    elif name == "events" and isinstance(value, list):
+        print_events(value, "    ")
+    elif name == "usage" and isinstance(value, dict):
+        print_value(name, {key: count for key, count in value.items() if count is not None}, "    ")
+    else:
+        print_value(name, value, "    ")
+
+
+def print_events(events: list[Any], indent: str) -> None:
+    """The events of a stream: seconds since the call, name and data; the first ones when there are many."""
+    out(f"{indent}events: {len(events):,}")
+    for at, name, data in events[:MOST_EVENTS]:
+        out(f"{indent}  {at:8.3f} s  {one_line(name)}  {one_line(data, LONGEST_EVENT)}")
+    if len(events) > MOST_EVENTS:
+        out(f"{indent}  … {len(events) - MOST_EVENTS:,} more (--json has them all)")
 
 
 def print_value(name: str, value: JsonValue, indent: str) -> None:

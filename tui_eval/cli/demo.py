@@ -141,6 +141,9 @@ def _run_quickstart(history: Path | None, as_json: bool) -> int:
             listener_for("none" if as_json else "auto"),
         )
     if ended.signal is not None or ended.history_failed:
+        tell(
+            "the demo was interrupted" if ended.signal is not None else "the history cannot be written: tui-eval doctor"
+        )
         return ended.exit_status
     surprises = differences(ended.requests)
     if as_json:

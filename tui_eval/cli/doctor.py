@@ -188,14 +188,19 @@ def _agentcompass() -> Iterator[Finding]:
     """The interpreter that AgentCompass lives in. Not having it is worth a note, unless one is set."""
     from tui_eval.errors import UsageError
     from tui_eval.platforms.agentcompass.catalog import KNOWN_VERSION
-    from tui_eval.platforms.agentcompass.interpreter import configured, find_interpreter
+    from tui_eval.platforms.agentcompass.interpreter import INSTALL, configured, find_interpreter
 
     named = True
     try:
         named = bool(configured(os.environ)[0])
         found = find_interpreter(os.environ)
     except UsageError as error:
-        yield Finding("compass", "bad" if named else "note", str(error))
+        if named:
+            yield Finding("compass", "bad", str(error))
+        else:
+            yield Finding(
+                "compass", "note", f"AgentCompass was not found, which only its orchestrations need: {INSTALL}"
+            )
         return
     text = f"AgentCompass {found.agentcompass} in {found.path} (Python {found.python}, from {found.named_by})"
     if found.agentcompass == KNOWN_VERSION:

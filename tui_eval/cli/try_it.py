@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tui_eval.cli.case_detail import print_events
 from tui_eval.cli.options import examples, json_option, set_option
 from tui_eval.cli.preview import print_value
 from tui_eval.cli.terminal import one_line, out, out_json, outcome_word, painted, safe, tell
@@ -320,9 +321,7 @@ def _print_answer(report: dict[str, Any]) -> None:
     if headers:
         print_value("headers", dict(headers), "  ")
     if events:
-        out(f"  events: {len(events)}")
-        for at, name, data in events:
-            out(f"    {at:8.3f} s  {one_line(name)}  {one_line(data)}")
+        print_events(events, "  ")
     for name in ("stderr", "raw", "output"):
         if name in answer:
             print_value(name, answer[name], "  ")
