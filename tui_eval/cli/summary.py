@@ -66,6 +66,7 @@ def print_summary(stored: History, run: RunRecord, *, only: str | None = None) -
         for line in unsaved_lines(stored.path, run.run_id):
             out(f"  ! {line}")
     print_platform_lines(stored.path, run, {one.request.id: one.request.name for one in requests})
+    _print_figures(stored, run, requests)
     out()
     _print_requests(requests)
     _print_evaluators(requests)
@@ -82,6 +83,18 @@ def unsaved_lines(history: Path, run_id: str) -> list[str]:
         f"tui-eval resume {one_line(run_id)}"
         for place in find(history, run_id)
     ]
+
+
+def _print_figures(stored: History, run: RunRecord, requests: list[RequestSummary]) -> None:
+    """AgentCompass's own figures; one that it voids is among the warnings already."""
+    if run.origin_detail.get("platform") != "agentcompass":
+        return
+    from tui_eval.platforms.agentcompass.figures import told
+
+    figures = told(stored.log(run))
+    for name in (one.request.name for one in requests):
+        if name in figures and f"{name}: {figures[name]}" not in run.warnings:
+            out(f"  AgentCompass's figures: {one_line(name)}: {one_line(figures[name])}")
 
 
 def print_head(run: RunRecord, counters: Counters) -> None:

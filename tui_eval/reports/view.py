@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,13 +29,27 @@ class TaskView:
 
 
 def repeats_of(run: RunRecord, request: str) -> int:
-    """``n_repeat`` of a request as the plan has it; 1 when the plan does not say (an imported run)."""
+    """``n_repeat`` of a request as the plan has it (``attempts.k`` in an orchestration of AgentCompass); 1 when the plan
+    does not say (an imported run)."""
+    defaults = run.plan.get("defaults")
     for section in _requests(run):
         if section.get("name") == request:
-            execution = section.get("execution")
-            repeats = execution.get("n_repeat") if isinstance(execution, dict) else None
-            return repeats if isinstance(repeats, int) and repeats > 0 else 1
+            own, inherited = _execution(section), _execution(defaults)
+            return next((count for one in (own, inherited) if (count := _repeats(one)) is not None), 1)
     return 1
+
+
+def _execution(section: JsonValue) -> dict[str, Any]:
+    execution = section.get("execution") if isinstance(section, dict) else None
+    return execution if isinstance(execution, dict) else {}
+
+
+def _repeats(execution: Mapping[str, Any]) -> int | None:
+    attempts = execution.get("attempts")
+    for count in (execution.get("n_repeat"), attempts.get("k") if isinstance(attempts, dict) else None):
+        if isinstance(count, int) and count > 0:
+            return count
+    return None
 
 
 def evaluator_names(run: RunRecord, requests: Sequence[str]) -> list[str]:

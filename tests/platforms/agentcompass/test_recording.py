@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.platforms.agentcompass.files import RECORDED
 from tui_eval.domain import Outcome
-from tui_eval.platforms.agentcompass.figures import figures
+from tui_eval.platforms.agentcompass.figures import figures, told
 from tui_eval.platforms.agentcompass.importing import import_results
 from tui_eval.platforms.agentcompass.outcomes import answer_data, judged
 from tui_eval.platforms.agentcompass.paths import task_folder_name
@@ -22,7 +22,7 @@ from tui_eval.platforms.agentcompass.recording import Recording
 from tui_eval.platforms.agentcompass.result_files import read_lines, task_of
 from tui_eval.platforms.agentcompass.tracks import RequestTrack
 from tui_eval.store.reader import History
-from tui_eval.store.records import RequestRecord, RequestState, RunRecord, RunState
+from tui_eval.store.records import LogLine, RequestRecord, RequestState, RunRecord, RunState
 from tui_eval.store.writer import HistoryWriter
 
 SAMPLES = RECORDED / "samples"
@@ -278,6 +278,24 @@ def test_both_figures_of_a_voided_request_are_told() -> None:
     assert figures(sample("mixed.metrics.json")) == (
         "Correct: no official figure (1 task with a fatal issue); measured 0.5000 over 4 of 5 tasks"
     )
+
+
+def test_figures_over_several_attempts_say_which_they_are() -> None:
+    series = [
+        {"display": {"label": "Correct"}, "k": 2, "reducer": reducer, "value": value, "counts": {}}
+        for reducer, value in (("avg", 0.75), ("pass", 1.0))
+    ]
+    assert figures({"series": series}) == "Correct avg@2 0.7500; Correct pass@2 1.0000"
+
+
+def test_the_figures_of_a_run_are_found_in_its_log_the_last_ones_of_each_request() -> None:
+    log = [
+        LogLine(1.0, "info", "AgentCompass 1.0.1 in python"),
+        LogLine(2.0, "info", "AgentCompass: Correct 0.5000", "good"),
+        LogLine(3.0, "info", "AgentCompass: Correct 1.0000", "good"),
+        LogLine(3.0, "info", "something else", "other"),
+    ]
+    assert told(log) == {"good": "Correct 1.0000"}
 
 
 def test_lines_that_are_no_objects_are_passed_over(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.domain import Outcome
-from tui_eval.platforms.agentcompass.figures import figures
+from tui_eval.platforms.agentcompass.figures import TOLD, figures
 from tui_eval.platforms.agentcompass.outcomes import Times, case_of, finished_task, question_of
 from tui_eval.platforms.agentcompass.result_files import TaskFiles, task_of, tasks_of
 from tui_eval.platforms.agentcompass.tracks import RequestTrack, TaskTrack
@@ -180,7 +180,7 @@ class Recording:
         self._writer.request_changed(record)
         request.figures = figures(metrics) if metrics is not None else ""
         if request.figures:
-            self.log("info", f"AgentCompass: {request.figures}", record.name)
+            self.log("info", f"{TOLD}{request.figures}", record.name)
             if metrics is not None and metrics.get("evaluation_failed"):
                 # Before what was known at the start: a page that has room for one warning shows this one.
                 self.run.warnings.insert(0, f"{record.name}: {request.figures}")
