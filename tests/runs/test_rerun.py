@@ -89,6 +89,7 @@ def test_what_an_old_run_did_is_decided_by_what_changed_since(product: Product, 
     product.run("run", str(plan), "--run-id", "first", environment=environment)
     new = [{"fault": "", **row} for row in old if row["id"] != "f"]
     new[1] |= {"question": "What is 1 + 1, please?"}  # b is worded differently
+    new[1] |= {"answer": "2"}  # and has another expected value, which its old answer is not judged by
     new[3] |= {"answer": "40"}  # d has another expected value
     new.append({"fault": "", "id": "h", "question": "What is 9 + 1?", "answer": "10"})
     product.write_cases(new)
@@ -107,7 +108,11 @@ def test_what_an_old_run_did_is_decided_by_what_changed_since(product: Product, 
     }
     (warnings,) = product.query("SELECT warnings FROM runs WHERE run_id = 'errors'")[0]
     assert "1 case changed since that run: b" in warnings
-    assert "another expected value or other evaluators since that run (answers are judged again): d" in warnings
+    assert "1 case of these with the result of the case as it was (`--case ID` calls the agent again): b" in warnings
+    assert (
+        "1 case with another expected value or other evaluators since that run (answers are judged again): d"
+        in warnings
+    )
     assert "no longer in the dataset: f" in warnings
     assert "new since that run (left out unless asked for): h" in warnings
 

@@ -151,10 +151,17 @@ def _choose(
 def told(selection: Selection) -> list[str]:
     """What the user should know of a selection, one line each."""
     lines = []
+    kept = [
+        (decided.task.case_id, decided.task.repeat)
+        for decided in selection.decisions
+        if decided.changed and decided.decision is Decision.REUSE
+    ]
+    judged = set(selection.changed_expected).difference(kept)
     for keys, text in (
         (selection.changed, "changed since that run"),
+        (kept, "of these with the result of the case as it was (`--case ID` calls the agent again)"),
         (
-            selection.changed_expected,
+            [key for key in selection.changed_expected if key in judged],
             "with another expected value or other evaluators since that run (answers are judged again)",
         ),
         (selection.removed, "no longer in the dataset"),
@@ -357,8 +364,9 @@ def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 def _nothing(preflight: Preflight) -> str:
     lines = [
-        f"request {entry.request.name}: 0 of {entry.survey.count} cases selected"
+        f"request {entry.request.name}: 0 of {entry.survey.count} cases selected of {entry.source.label}"
+        + ("" if entry.survey.count else ", which is empty")
         for entry in preflight.requests
-        if entry.survey is not None
+        if entry.survey is not None and entry.source is not None
     ]
     return "0 cases selected, nothing to run: " + "; ".join(lines)
