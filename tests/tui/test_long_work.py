@@ -178,3 +178,41 @@ async def test_work_that_ends_while_the_screens_are_left_ends_nothing(make_app: 
     (tell,) = tells
     tell("19 of 20")  # by a thread that was still at it
     assert app.return_code == 0
+
+
+async def test_how_much_of_a_large_run_is_deleted_is_told_in_the_title_bar(
+    make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "history.db"
+    await many_tasks(path, 400)
+    forget = upkeep.forget
+
+    def slowly(connection: sqlite3.Connection, tasks: list[int]) -> None:
+        time.sleep(0.02)  # 4 s in all
+        forget(connection, tasks)
+
+    monkeypatch.setattr(upkeep, "_CHUNK", 2)
+    monkeypatch.setattr(upkeep, "forget", slowly)
+    app = make_app()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await see(pilot, "large")
+        await pilot.press("d")
+        await see(pilot, "Delete 1 run?")
+        await pilot.press("y")
+        shares = set()
+        for _ in range(3000):
+            if found := re.search(r"deleting (\d+) % \(ctrl\+g stops\)", screen_text(app)):
+                shares.add(int(found[1]))
+            if len(shares) > 1 or not app.long_work._running:
+                break
+            await pilot.pause(0.02)
+        assert len(shares) > 1
+        await see(pilot, "0 runs", 60)
+
+
+def test_a_deletion_tells_how_far_it_is_after_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = asyncio.run(many_tasks(tmp_path / "history.db", 25))
+    monkeypatch.setattr(upkeep, "_CHUNK", 10)
+    told: list[tuple[int, int]] = []
+    assert upkeep.delete_run(tmp_path / "history.db", run.run_id, tell=lambda *how_far: told.append(how_far))
+    assert told == [(10, 25), (20, 25), (25, 25)]

@@ -26,22 +26,33 @@ from tui_eval.store.run_queries import find
 
 _LIVE = ", ".join(f"'{state.value}'" for state in RunState if state.live)
 _CHUNK = 1000  # tasks deleted in one transaction: a live run that writes meanwhile waits some 50 ms at most
+_OF_RUN = "request IN (SELECT id FROM requests WHERE run = ?)"
 
 
-def delete_run(path: Path, run_id: str, stopped: Callable[[], bool] = lambda: False) -> bool:
+def delete_run(
+    path: Path,
+    run_id: str,
+    stopped: Callable[[], bool] = lambda: False,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> bool:
     """Delete a run with all that only it uses, its runner's log too; cases and answers that other runs share stay.
 
     Raises UsageError when there is no such run, it is live, pinned, or has results beside the history that are not in
     it yet. A large run goes in several transactions; when that is interrupted the run says so in its error text and can
-    be deleted again. Interrupted, and False, also when ``stopped()`` is true between two of them.
+    be deleted again. Interrupted, and False, also when ``stopped()`` is true between two of them. ``tell`` gets how many
+    of its tasks are gone, and how many there were, after each part.
     """
     gone = False
 
     def delete(connection: sqlite3.Connection) -> None:
         run = _to_delete(connection, path, run_id)
-        while _delete_some(connection, run):
+        (total,) = connection.execute(f"SELECT count(*) FROM tasks WHERE {_OF_RUN}", (run.id,)).fetchone()
+        done = 0
+        while deleted := _delete_some(connection, run):
             if stopped():
                 return
+            done += deleted
+            tell(done, total)
         with transaction(connection):
             connection.execute("DELETE FROM runs WHERE id = ?", (run.id,))
         log_path(path, run.run_id).unlink(missing_ok=True)
@@ -149,11 +160,11 @@ def _to_delete(connection: sqlite3.Connection, path: Path, run_id: str) -> RunRe
     return run
 
 
-def _delete_some(connection: sqlite3.Connection, run: RunRecord) -> bool:
-    """Delete a chunk of the run's tasks; False when there is none left."""
+def _delete_some(connection: sqlite3.Connection, run: RunRecord) -> int:
+    """Delete a chunk of the run's tasks; how many, 0 when there is none left."""
     with transaction(connection):
         rows = connection.execute(
-            "SELECT id, case_key FROM tasks WHERE request IN (SELECT id FROM requests WHERE run = ?) LIMIT ?",
+            f"SELECT id, case_key FROM tasks WHERE {_OF_RUN} LIMIT ?",
             (run.id, _CHUNK),
         ).fetchall()
         tasks = [(task,) for task, _ in rows]
@@ -163,7 +174,7 @@ def _delete_some(connection: sqlite3.Connection, run: RunRecord) -> bool:
             "DELETE FROM cases WHERE id = ? AND NOT EXISTS (SELECT 1 FROM tasks WHERE case_key = cases.id)",
             [(case,) for case in {case for _, case in rows}],
         )
-    return bool(rows)
+    return len(rows)
 
 
 def _set(path: Path, run_id: str, column: str, value: str | int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -63,16 +64,25 @@ async def delete_runs(app: TuiEvalApp, runs: Sequence[RunRecord], deleted: Calla
     lines += ["", f"This frees about {readable_size(sum(sizes))} for new runs. It cannot be undone."]
     if not await app.push_screen_wait(Confirm(f"Delete {plural(len(runs), 'run')}?", lines, yes="Delete")):
         return
-    app.long_work.start("deleting", partial(_delete, app, runs, deleted))
+    about = runs[0].run_id if len(runs) == 1 else ""
+    app.long_work.start("deleting", partial(_delete, app, runs, deleted), about)
 
 
 async def _delete(app: TuiEvalApp, runs: Sequence[RunRecord], deleted: Callable[[str], None], tell: Tell) -> None:
     stop = threading.Event()
+    loop = asyncio.get_running_loop()
     try:
         for place, run in enumerate(runs):
-            tell(f"{place} of {len(runs)}" if len(runs) > 1 else run.run_id)
+            of_runs = f"{place} of {len(runs)}" if len(runs) > 1 else ""
+            tell(of_runs)
+
+            def told(done: int, total: int, of_runs: str = of_runs) -> None:
+                """In the thread that deletes: how much of this run is gone."""
+                share = f"{100 * done // total} %"
+                loop.call_soon_threadsafe(tell, f"{of_runs}, {share}" if of_runs else share)
+
             try:
-                gone = await app.history.call(partial(delete_run, app.history.path, run.run_id, stop.is_set))
+                gone = await app.history.call(partial(delete_run, app.history.path, run.run_id, stop.is_set, told))
             except TuiEvalError as error:
                 app.notify(str(error), severity="error", timeout=8)
             else:
