@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_eval.platforms.agentcompass.preparing import write_prepared
 from tui_eval.spec import workspace as module
 from tui_eval.spec.workspace import classify, scan
 
@@ -73,6 +74,15 @@ def test_every_file_is_found_for_what_it_is(folder: Path) -> None:
     assert found.cut == []
     assert found.of_kind("solution")[0].size == len("type: http\nurl: http://h/\n")
     assert found.of_kind("solution")[0].mtime > 0
+
+
+def test_what_a_run_writes_beside_a_history_in_the_workspace_is_not_taken_for_the_users(folder: Path) -> None:
+    (folder / "agentcompass").mkdir()
+    write_prepared({"version": 1, "requests": [{"name": "a", "benchmark": "gsm8k"}]}, folder / "agentcompass", "run")
+    (folder / "history.db.unsaved-20261129-210813-c267.jsonl").write_text('{"task": 1}\n')
+    (folder / "unsaved-thoughts.jsonl").write_text('{"id": 1}\n')
+    assert {one.path.name for one in scan(folder).found} >= {"compass.yaml", "unsaved-thoughts.jsonl"}
+    assert len(scan(folder).found) == 15
 
 
 def test_links_and_pipes_are_not_followed(folder: Path) -> None:

@@ -28,6 +28,12 @@ BEGINNING = 64 * 1024
 _SKIPPED = frozenset(
     ("node_modules", "__pycache__", "venv", "env", "site-packages", "build", "dist", "target", "bower_components")
 )
+GENERATED = "# Written by tui_eval for one run; not to be edited.\n"
+"""The first line of a file that is made from a plan for a run: it is none of the workspace's own."""
+
+_UNSAVED = re.compile(r"\.unsaved-[\w-]+\.jsonl$")
+"""Results that wait beside the history, which may lie in the workspace."""
+
 _DATASETS = frozenset((".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"))
 _DOCUMENTS = frozenset((".yaml", ".yml", ".json"))
 _YAML_KEY = re.compile(
@@ -114,7 +120,7 @@ def _files(folder: Path, workspace: Workspace, depth: int) -> Iterator[os.DirEnt
 def _look_at(entry: os.DirEntry[str]) -> Found | None:
     path = Path(entry.path)
     suffix = path.suffix.lower()
-    if suffix not in _DATASETS and suffix not in _DOCUMENTS:
+    if (suffix not in _DATASETS and suffix not in _DOCUMENTS) or _UNSAVED.search(entry.name):
         return None
     status = entry.stat(follow_symlinks=False)
     if not stat.S_ISREG(status.st_mode):
@@ -143,6 +149,8 @@ def _beginning(path: Path) -> str:
 
 def classify(text: str, file_name: str) -> tuple[FoundKind | None, str]:
     """What the beginning of a YAML or JSON file looks like, and the name it gives itself (empty when it gives none)."""
+    if text.startswith(GENERATED):
+        return None, ""
     is_list, top, inner = _json_keys(text) if text.lstrip()[:1] in ("{", "[") else _yaml_keys(text)
     name = top.get("name", "")
     if file_name.lower().endswith((".evalset.json", ".evalset.yaml", ".evalset.yml")):

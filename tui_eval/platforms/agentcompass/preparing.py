@@ -17,6 +17,7 @@ import yaml
 from tui_eval.errors import UsageError
 from tui_eval.platforms.agentcompass.credentials import moved_out
 from tui_eval.platforms.agentcompass.loading import LoadedOrchestration
+from tui_eval.spec.workspace import GENERATED
 
 
 @dataclass(slots=True)
@@ -73,6 +74,7 @@ def write_prepared(data: Mapping[str, Any], folder: Path, name: str) -> Prepared
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(GENERATED)
             yaml.safe_dump(safe, stream, sort_keys=False, allow_unicode=False)
     except OSError as error:
         raise UsageError(f"{path}: the file for AgentCompass cannot be written: {error.strerror or error}") from error
