@@ -174,6 +174,16 @@ def test_a_terminal_that_cannot_show_screens_is_refused_with_the_commands_to_use
         assert b"\x1b" not in terminal.raw
 
 
+def test_what_is_said_instead_of_the_screens_is_broken_between_words_and_no_command_is(history: Path) -> None:
+    with Terminal(command(history), cols=50, environment={"TERM": "dumb"}) as terminal:
+        assert terminal.wait() == 2
+        lines = terminal.raw.decode().splitlines()
+    assert len(lines) > 3
+    assert max(map(len, lines)) <= 50
+    for whole in ("`tui-eval runs`", "`tui-eval show last`", "`tui-eval --help`", "xterm-256color"):
+        assert any(whole in line for line in lines), whole
+
+
 def test_over_ssh_the_mouse_stays_off_until_it_is_asked_for(history: Path) -> None:
     with Terminal(command(history), environment={"SSH_CONNECTION": "10.0.0.1 22 10.0.0.2 22"}) as terminal:
         terminal.wait_for("second")

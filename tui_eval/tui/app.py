@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -122,13 +123,27 @@ def _tell_live_runs(history: Path) -> None:
         _say(f"Run {run.run_id} goes on. Follow it with: tui-eval watch {run.run_id}")
 
 
+def _wrapped(text: str) -> str:
+    """``text`` with line ends between words, for a terminal as wide as it is; as it stands for a file or a pipe. Paths
+    and commands are never cut."""
+    import textwrap
+
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return text
+    whole = re.sub("`[^`]*`", lambda command: command[0].replace(" ", "\0"), text)
+    filled = textwrap.fill(whole, max(width, 20), break_long_words=False, break_on_hyphens=False)
+    return filled.replace("\0", " ")
+
+
 def _say(text: str) -> None:
     from tui_eval.display import safe
 
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(safe(text) + "\n")
+        sys.stderr.write(_wrapped(safe(text)) + "\n")
         sys.stderr.flush()
     except (OSError, ValueError):  # the terminal is gone (SIGHUP): nobody is left to read it
         return
