@@ -12,6 +12,7 @@ from tests.support.histories import run_record, write_run
 from tests.support.screen_text import see
 from tui_eval.demo.samples import samples_folder
 from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.screens.help import help_rows
 from tui_eval.tui.widgets.panels import with_aside
 
 Make = Callable[..., TuiEvalApp]
@@ -63,3 +64,13 @@ async def test_what_a_screen_is_for_stands_first_in_the_line_of_keys(
             await pilot.press(key.strip())
             await see(pilot, awaited)
         await see(pilot, first)
+
+
+async def test_help_has_one_line_for_numbered_keys(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record("plan"))
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await see(pilot, "completed")
+        rows = [tuple(cell if isinstance(cell, str) else cell.text for cell in row.cells) for row in help_rows(app.screen)]  # type: ignore[union-attr]  # fmt: skip
+        assert ("1 … 5", "Go to panel 1 to 5") in rows
+        assert not any(text == "Go to panel 2" for _, text in rows)

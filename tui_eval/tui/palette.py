@@ -16,7 +16,8 @@ from tui_eval.tui import keys
 class ScreenCommands(Provider):
     """The active bindings of the screen that the palette was opened over."""
 
-    def _commands(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+    def _commands(self, *, numbered: bool = True) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Text and action of each; without the ``numbered`` ones (panel 1, panel 2 …), which would fill a screen."""
         pressed: dict[str, list[str]] = {}
         found: dict[str, ActiveBinding] = {}
         for key, active in self.screen.active_bindings.items():
@@ -25,13 +26,15 @@ class ScreenCommands(Provider):
                 found[active.binding.id] = active
         # What can be done here, then how to move, then what works everywhere.
         for name in sorted(found, key=lambda name: keys.rank(keys.group_of(name))):
+            if not numbered and name[-1].isdigit():
+                continue
             binding, node = found[name].binding, found[name].node
             # The key is part of the text: the toolkit reads its own place for a remark as markup.
             text = f"{binding.tooltip or binding.description}  ({keys.shown(keys.in_order(name, pressed[name])[0])})"
             yield text, partial(self.app.run_action, binding.action, node)
 
     async def discover(self) -> Hits:
-        for text, command in self._commands():
+        for text, command in self._commands(numbered=False):
             yield DiscoveryHit(Content(text), command)
 
     async def search(self, query: str) -> Hits:

@@ -187,18 +187,24 @@ def section_text(section: Mapping[str, JsonValue]) -> str:
 
 
 def kind_options(of: PartOf) -> list[tuple[str, str]]:
-    """Every kind with the first line of its description. A package's kind that cannot be loaded says so."""
+    """Every kind with the first sentence of its description. A package's kind that cannot be loaded says so."""
     from tui_eval.spec import kinds
 
     known = kinds.solution_kinds() if of == "solution" else kinds.evaluator_kinds()
     found: list[tuple[str, str]] = []
     for name in known:
         try:
-            note = (known[name].options_model().__doc__ or "").strip().partition("\n")[0]
+            note = _first_sentence(known[name].options_model().__doc__ or "")
         except SpecError as error:
             note = f"! {error}"
         found.append((name, note))
     return found
+
+
+def _first_sentence(docstring: str) -> str:
+    """For people: on one line, code in plain quotes."""
+    paragraph = " ".join(docstring.strip().partition("\n\n")[0].split())
+    return (paragraph.partition(". ")[0].rstrip(".") + ".").replace("``", "`") if paragraph else ""
 
 
 def options_model(of: PartOf, kind: str) -> Any:

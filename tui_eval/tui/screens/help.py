@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any, ClassVar
 
 from textual import on
@@ -75,10 +76,20 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
     order.sort(key=keys.rank)
     rows: list[Row] = []
     for group in order:
-        own = [key for key in groups[group].keys if key.id in pressed]
         rows.append(Row(group, ("", Cell(groups[group].title, "accent"))))
-        rows += [Row(key.id, (Cell(_shown(key.id, pressed), "title"), texts[key.id])) for key in own]
+        names = [key.id for key in groups[group].keys if key.id in pressed]
+        for _, alike in groupby(names, key=_unnumbered):
+            first, *others = alike
+            shown, text = _shown(first, pressed), texts[first]
+            if others:  # one line for the keys 1 to 5
+                shown, text = f"{shown} … {_shown(others[-1], pressed)}", f"{text} to {others[-1][-1]}"
+            rows.append(Row(first, (Cell(shown, "title"), text)))
     return rows
+
+
+def _unnumbered(name: str) -> str:
+    """What the ids of numbered keys have in common (``app.panel_1``, ``app.panel_2``); any other id itself."""
+    return name.rstrip("0123456789") if name[-2:-1] == "_" else name
 
 
 def _shown(name: str, pressed: dict[str, list[str]]) -> str:
