@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.platforms.agentcompass.files import RECORDED
@@ -312,6 +312,7 @@ ANYTHING = st.recursive(
 KEYS = st.sampled_from(["status", "metrics", "final_answer", "trajectory", "issues", "artifacts", "meta"])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, ANYTHING, max_size=7))
 def test_any_result_has_an_outcome_and_an_answer(result: dict[str, Any]) -> None:
     assert judged(result).outcome.final

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.platforms.agentcompass.files import RECORDED, changed, good_file, write
@@ -275,6 +275,7 @@ PLACES = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(place=PLACES, value=JSON_DATA)
 def test_no_value_at_any_place_breaks_the_checks(place: str, value: Any) -> None:
     data = changed((place, value))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.platforms.agentloop.fake import check, decode_log_group
@@ -25,6 +25,7 @@ def test_signatures_are_those_of_the_official_packages(vector: dict[str, Any]) -
     assert made == vector["authorization"]
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(min_size=1, max_size=8), st.text(max_size=20), max_size=4), st.binary(max_size=40))
 def test_an_independent_check_agrees_whatever_is_signed(query: dict[str, str], body: bytes) -> None:
     import hashlib
@@ -56,6 +57,7 @@ def test_a_changed_request_does_not_fit_its_signature() -> None:
     assert check(vector["method"], vector["path"], {}, headers, b"", "") == "acs3 signature differs"
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2**40), st.dictionaries(st.text(), st.text())), max_size=5), st.text(max_size=5)
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui_eval.datasets import open_dataset
@@ -90,6 +90,7 @@ def test_cases_of_one_name_stay_two_cases() -> None:
     assert any("two cases are called `a`" in str(warning) for warning in found.warnings)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.fixed_dictionaries({"name": st.text(min_size=1)}, optional={"id": st.none() | st.text()}), max_size=6)
 )

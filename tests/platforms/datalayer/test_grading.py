@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui_eval.domain import Outcome, Score, outcome_of
@@ -60,7 +61,16 @@ def test_equal_texts_pass_white_space_aside(name: str, expected: Any) -> None:
     assert compat("157 customers", expected, ref) is Outcome.FAILED
 
 
-@pytest.mark.parametrize("expected", [None, {"label": "refusal"}, ["a"], {"text": None}, {"text": {"a": 1}}, {}])
+@pytest.mark.parametrize("expected", [["a"], [], {"text": {"a": 1}}, {"text": ["a"]}])
+@pytest.mark.parametrize("ref", [EQUALS, contains()])
+def test_what_the_reference_compares_by_its_python_text_is_no_verdict_strictly(expected: Any, ref: Any) -> None:
+    assert strict("anything", expected, ref) is Outcome.UNSCORED
+    assert compat("anything", expected, ref) is Outcome.FAILED
+    inner = expected["text"] if isinstance(expected, dict) else expected
+    assert compat(str(inner), expected, ref) is Outcome.PASSED
+
+
+@pytest.mark.parametrize("expected", [None, {"label": "refusal"}, {"text": None}, {}])
 @pytest.mark.parametrize("ref", [EQUALS, contains()])
 def test_nothing_comparable_is_no_verdict_strictly_and_a_labelled_pass_in_compat(expected: Any, ref: Any) -> None:
     assert strict("anything", expected, ref) is Outcome.UNSCORED
@@ -121,6 +131,15 @@ def test_a_report_evaluator_among_those_of_a_case_decides_nothing() -> None:
     ref = {"name": "pass_rate_threshold", "arguments": {"threshold": 0.6}}
     assert strict("x", "x", EQUALS, ref) is Outcome.PASSED
     assert strict("x", "x", ref) is Outcome.UNSCORED
+
+
+def test_compat_decides_as_the_reference_did_value_by_value() -> None:
+    """``reference_verdicts.json``: what agent-runtimes 1.5.85 said of these outputs, expected values and evaluators."""
+    rows = json.loads((Path(__file__).parent / "reference_verdicts.json").read_text(encoding="utf-8"))
+    for output, expected, refs, passed, value in rows:
+        named = [{"name": name, "arguments": arguments} for name, arguments in refs]
+        score = grade(output, expected, *named, grading="compat")
+        assert (score.passed, round(score.value or 0.0, 4)) == (passed, value), (output, expected, refs)
 
 
 # -- the judge --
@@ -217,6 +236,7 @@ REF = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(JSON, JSON, st.lists(REF, max_size=3))
 def test_whatever_an_evalset_says_grading_gives_a_score_and_strict_never_passes_more(
     output: Any, expected: Any, refs: list[dict[str, Any]]

@@ -23,6 +23,7 @@ from tui_eval.errors import EvaluatorError
 from tui_eval.evaluators.base import EvaluatorSetup, Subject
 from tui_eval.evaluators.differences import shown, text_difference, text_form
 from tui_eval.evaluators.expected import score_name
+from tui_eval.platforms.datalayer import reference
 from tui_eval.spec.datalayer_options import DatalayerGrading, DatalayerVerdict, JudgeModel
 from tui_eval.spec.evalset import REPORT_EVALUATOR, normal_name
 
@@ -82,26 +83,30 @@ class Grading:
         return self._undecided(name, f"`{name}` is no evaluator that can be carried out")
 
     def _equals(self, name: str, subject: Subject) -> Check:
-        expected = self._expected_text(subject)
-        if expected is None:
+        output, expected = subject.variables["output"], subject.variables.get("expected_output")
+        if self._compat:
+            found, wanted = reference.text_of(output).strip(), reference.text_of(expected).strip() or None
+        else:
+            found, wanted = text_form(output).strip(), _expected_text(expected)
+        if wanted is None:
             return self._undecided(name, "nothing to compare: the expected value is no text, number or truth value")
-        found, wanted = text_form(subject.variables["output"]).strip(), expected.strip()
         if found == wanted:
             return Check(name, True, 1.0, "equal")
         return Check(name, False, 0.0, text_difference(found, wanted), "wrong_answer")
 
     def _contains(self, name: str, arguments: Mapping[str, Any], subject: Subject) -> Check:
-        needles = _needles(arguments)
-        if needles is None:
-            expected = self._expected_text(subject)
-            needles = [] if expected is None else [expected.strip()]
+        expected = subject.variables.get("expected_output")
+        output = text_form(subject.variables["output"])
         if self._compat:
-            needles = [needle for needle in needles if needle]  # an empty one is in every output
+            output = reference.text_of(subject.variables["output"])
+            needles = reference.needles_of(arguments, expected)
+            missing = [needle for needle in needles if not reference.is_in(needle, output, arguments)]
+        else:
+            needles = _needles(arguments, expected)
+            fold = (lambda text: text) if arguments.get("case_sensitive") is True else str.casefold
+            missing = [needle for needle in needles if fold(needle) not in fold(output)]
         if not needles or not all(needles):
             return self._undecided(name, "nothing to look for: no needle, or an empty one, and no expected text")
-        output = text_form(subject.variables["output"])
-        fold = (lambda text: text) if arguments.get("case_sensitive") is True else str.casefold
-        missing = [needle for needle in needles if fold(needle) not in fold(output)]
         if not missing:
             return Check(name, True, 1.0, "contains it" if len(needles) == 1 else f"contains all {len(needles)}")
         listed = ", ".join(shown(needle) for needle in missing[:3]) + (" …" if len(missing) > 3 else "")
@@ -150,17 +155,6 @@ class Grading:
         score = await Json(options, self._setup).evaluate(Subject(subject.case_id, {"output": output}))
         mode = "" if score.passed else "format"
         return Check("output_schema", score.passed, score.value, score.reason or score.error, mode)
-
-    def _expected_text(self, subject: Subject) -> str | None:
-        """The text that an output can be compared with, None where there is none."""
-        expected = subject.variables.get("expected_output")
-        if isinstance(expected, Mapping):
-            expected = expected.get("text")
-        if expected is None or isinstance(expected, Mapping | list):
-            return None
-        # The reference turns scalars into texts with Python's str: True, not true.
-        text = str(expected) if self._compat else as_text(expected)
-        return None if self._compat and not text.strip() else text
 
     def _undecided(self, name: str, reason: str) -> Check:
         if self._compat:
@@ -229,8 +223,17 @@ def _refs(value: JsonValue) -> list[Mapping[str, Any]]:
     return [ref for ref in value if normal_name(str(ref.get("name", ""))) != REPORT_EVALUATOR]
 
 
-def _needles(arguments: Mapping[str, Any]) -> list[str] | None:
-    """What ``contains`` looks for, None when its arguments name nothing."""
+def _expected_text(expected: JsonValue) -> str | None:
+    """The text that an output can be compared with, None where there is none."""
+    if isinstance(expected, Mapping):
+        expected = expected.get("text")
+    if expected is None or isinstance(expected, Mapping | list):
+        return None
+    return as_text(expected).strip()
+
+
+def _needles(arguments: Mapping[str, Any], expected: JsonValue) -> list[str]:
+    """What ``contains`` looks for: what its arguments name, else the text of the expected value."""
     tokens = arguments.get("tokens")
     if isinstance(tokens, list) and tokens:
         return [as_text(token) for token in tokens]
@@ -238,4 +241,5 @@ def _needles(arguments: Mapping[str, Any]) -> list[str] | None:
         needle = arguments.get(name)
         if needle is not None and not isinstance(needle, list | Mapping):
             return [as_text(needle)]
-    return None
+    text = _expected_text(expected)
+    return [] if text is None else [text]
