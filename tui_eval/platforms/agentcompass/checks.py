@@ -41,6 +41,43 @@ def check_keys(section: Node, known: Iterable[str], findings: Findings, what: st
             findings.add(place, f"unknown key `{key}` in {what}", suggestion(key, known))
 
 
+def section_of(
+    holder: Node, key: str, what: str, findings: Findings, known: tuple[str, ...] | None = None
+) -> Node | None:
+    """A section that is a map of ``known`` keys (None: of any), or None where there is none (null counts as none)."""
+    node = holder.get(key)
+    if node is None or node.value is None:
+        return None
+    if not node.is_map:
+        findings.add(holder.keys.get(key, node.place), f"{what} must be a map of keys")
+        return None
+    if known is not None:
+        check_keys(node, known, findings, what)
+    return node
+
+
+def check_sections(holder: Node, what: str, findings: Findings) -> None:
+    """The parts of a request, or of the defaults, each by itself."""
+    for key in fields.SECTIONS:
+        section = section_of(holder, key, f"{what}.{key}", findings, fields.KEYS.get(key))
+        if section is None:
+            continue
+        if key in fields.COMPONENTS and "params" in section.value:
+            findings.add(
+                section.keys["params"],
+                f"{what}.{key} has no `params`: parameters stand beside `id`",
+                "move them one level up",
+            )
+        if key == "execution" and "task_concurrency" in section.value:
+            findings.add(
+                section.keys["task_concurrency"],
+                f"{what}.execution has no task_concurrency: it is one for the whole orchestration",
+                "write `task_concurrency` at the top of the file",
+            )
+        if key == "model" and "params" in section.value and not section.value["params"].is_map:
+            findings.add(section.keys["params"], f"{what}.model.params must be a map")
+
+
 def check_runtime(runtime: Node, findings: Findings) -> None:
     """The ``runtime`` of the whole orchestration."""
     for key in ("timeout_seconds", "cleanup_grace_seconds"):

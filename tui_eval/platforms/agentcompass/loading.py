@@ -8,19 +8,19 @@ that YAML takes for numbers. Nothing is executed or sent.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import Fault, SpecError
 from tui_eval.platforms.agentcompass import checks, config, fields
-from tui_eval.platforms.agentcompass.components import check_components
 from tui_eval.platforms.agentcompass.credentials import hidden, typed_values
 from tui_eval.platforms.agentcompass.orchestration import Checks, ComposedRequest, LoadedOrchestration
-from tui_eval.platforms.agentcompass.paths import namespace, run_folder
+from tui_eval.platforms.agentcompass.paths import namespace
 from tui_eval.platforms.agentcompass.references import check_references, expanded, names_in
-from tui_eval.platforms.agentcompass.scalars import as_compass_reads, surprises
+from tui_eval.platforms.agentcompass.requests import Around, compose_request, map_of, text_of
+from tui_eval.platforms.agentcompass.scalars import as_compass_reads
 from tui_eval.platforms.agentcompass.settings import with_settings
 from tui_eval.spec.findings import Findings
 from tui_eval.spec.nodes import Node, Place, merge, node_of
@@ -100,12 +100,13 @@ class _Reader:
         filled = expanded(root, self.environment)
         self._check_version(filled)
         concurrency = self._concurrency(filled)
-        runtime = self._section(filled, "runtime", "runtime", fields.RUNTIME)
+        runtime = checks.section_of(filled, "runtime", "runtime", findings, fields.RUNTIME)
         runtime = merge(self.config.section("runtime"), runtime) or Node({}, root.place)
         checks.check_runtime(runtime, findings)
         defaults = self._defaults(filled)
         results_dir = self._results_dir(runtime)
-        pairs = [self._request(node, index, defaults, results_dir) for index, node in enumerate(self._requests(filled))]
+        around = Around(defaults, self.config, results_dir, self.against, findings)
+        pairs = [compose_request(node, index, around) for index, node in enumerate(self._requests(filled))]
         self._check_names(pairs)
         if findings.has_faults:
             return None
@@ -141,7 +142,7 @@ class _Reader:
         node = items.value[request.position] if items is not None and items.is_list else None
         sections = {}
         for key in fields.SECTIONS:
-            merged = merge(_map_of(defaults, key), _map_of(node, key))
+            merged = merge(map_of(defaults, key), map_of(node, key))
             if merged is not None:
                 sections[key] = merged.data()
         return replace(request, sections=hidden(sections))
@@ -189,156 +190,11 @@ class _Reader:
             self.findings.add(place, "the list of requests is empty", "start each with `- name: …`")
         return list(node.value)
 
-    def _section(self, holder: Node, key: str, what: str, known: tuple[str, ...] | None = None) -> Node | None:
-        """A section that is a map, or None where there is none (null counts as none)."""
-        node = holder.get(key)
-        if node is None or node.value is None:
-            return None
-        if not node.is_map:
-            self.findings.add(holder.keys.get(key, node.place), f"{what} must be a map of keys")
-            return None
-        if known is not None:
-            checks.check_keys(node, known, self.findings, what)
-        return node
-
     def _defaults(self, root: Node) -> Node | None:
-        node = self._section(root, "defaults", "defaults", fields.SECTIONS)
+        node = checks.section_of(root, "defaults", "defaults", self.findings, fields.SECTIONS)
         if node is not None:
-            self._check_sections(node, "defaults")
+            checks.check_sections(node, "defaults", self.findings)
         return node
-
-    def _check_sections(self, holder: Node, what: str) -> None:
-        """The parts of a request, or of the defaults, each by itself."""
-        for key in fields.SECTIONS:
-            section = self._section(holder, key, f"{what}.{key}", fields.KEYS.get(key))
-            if section is None:
-                continue
-            if key in fields.COMPONENTS and "params" in section.value:
-                self.findings.add(
-                    section.keys["params"],
-                    f"{what}.{key} has no `params`: parameters stand beside `id`",
-                    "move them one level up",
-                )
-            if key == "execution" and "task_concurrency" in section.value:
-                self.findings.add(
-                    section.keys["task_concurrency"],
-                    f"{what}.execution has no task_concurrency: it is one for the whole orchestration",
-                    "write `task_concurrency` at the top of the file",
-                )
-            if key == "model" and "params" in section.value and not section.value["params"].is_map:
-                self.findings.add(section.keys["params"], f"{what}.model.params must be a map")
-
-    def _request(
-        self, node: Node, index: int, defaults: Node | None, results_dir: Path
-    ) -> tuple[ComposedRequest | None, Place]:
-        if node.value is None:
-            node = Node({}, node.place)
-        if not node.is_map:
-            self.findings.add(node.place, "a request must be a map of keys", "start it with `name`")
-            return None, node.place
-        checks.check_keys(node, fields.REQUEST, self.findings, "a request")
-        self._check_sections(
-            node, "the request's part" if not _text(node, "name") else f"requests.{_text(node, 'name')}"
-        )
-        name = self._name(node)
-        merged = {key: merge(_map_of(defaults, key), _map_of(node, key)) for key in fields.SECTIONS}
-        ids = {kind: self._component_id(kind, merged[kind], node) for kind in fields.COMPONENTS}
-        for kind, identity in ids.items():
-            base = self.config.component(kind, identity)
-            merged[kind] = merge(base, merged[kind]) if merged[kind] is not None else None
-        check_components(merged, ids, self.against.catalog, self.findings, preloaded=self.against.preloaded)
-        checks.check_model(merged["model"], node, self.findings)
-        execution = merge(self.config.section("execution"), merged["execution"]) or Node({}, node.place)
-        checks.check_execution(execution, self.findings)
-        runtime = merged["runtime"] or Node({}, node.place)
-        checks.check_run_runtime(runtime, self.findings)
-        output = merged["output"] or Node({}, node.place)
-        request = ComposedRequest(
-            name=name,
-            position=index,
-            benchmark=ids["benchmark"],
-            harness=ids["harness"],
-            environment=ids["environment"],
-            model=_text(merged["model"], "id"),
-            sections={},
-            k=_attempts(execution),
-            run_name=self._path_text(output, "run_name"),
-            run_id=self._path_text(output, "run_id").strip(),
-            reuse=_reuse(runtime) or bool(self._path_text(runtime, "reuse_run_id").strip()),
-            reuse_run_id=self._path_text(runtime, "reuse_run_id").strip(),
-            max_retries=_retries(execution),
-        )
-        self._check_folders(request, runtime, output, results_dir)
-        self._warn_of_reuse(request, runtime)
-        return request, node.keys.get("name", node.place)
-
-    def _name(self, node: Node) -> str:
-        child = node.get("name")
-        place = node.keys.get("name", node.place)
-        if child is not None and (child.is_map or child.is_list):
-            self.findings.add(place, "a request's name must be a text")
-            return ""
-        name = str((child.value if child is not None else "") or "").strip()
-        if not name:
-            self.findings.add(
-                place, "a request needs a name", "it becomes the name of a folder: letters, digits, - and _"
-            )
-        elif child is not None and surprises(child):
-            self.findings.warn(place, f"AgentCompass reads the unquoted name `{child.typed}` as `{name}`", "quote it")
-        return name
-
-    def _component_id(self, kind: str, section: Node | None, request: Node) -> str:
-        child = section.get("id") if section is not None else None
-        identity = str((child.value if child is not None else "") or "").strip()
-        if not identity:
-            place = section.place if section is not None else request.place
-            self.findings.add(
-                place,
-                f"the request has no {kind}: `{kind}.id` is missing, in the request and in the defaults",
-                "write `environment: {id: host_process}`" if kind == "environment" else "",
-            )
-        return identity
-
-    def _path_text(self, section: Node, key: str) -> str:
-        """A text that becomes a part of a path. What YAML takes for something else is a fault: AgentCompass would
-        look for another folder."""
-        node = section.get(key)
-        if node is None or node.value is None or node.value == "":
-            return ""
-        if surprises(node):
-            self.findings.add(
-                checks.place_of(section, key),
-                f"AgentCompass reads the unquoted `{node.typed}` as {node.value!r}, and would use the folder `{node.value}`",
-                f'quote it: {key}: "{node.typed}"',
-            )
-        return str(node.value)
-
-    def _check_folders(self, request: ComposedRequest, runtime: Node, output: Node, results_dir: Path) -> None:
-        if not self.against.paths or not request.name:
-            return
-        if request.reuse_run_id:
-            source = run_folder(results_dir, request.run_name, request.name, request.reuse_run_id)
-            if not source.exists():
-                self.findings.add(
-                    checks.place_of(runtime, "reuse_run_id"),
-                    f"there is no earlier run `{request.reuse_run_id}` of this request: {source} does not exist",
-                )
-        if request.run_id:
-            target = run_folder(results_dir, request.run_name, request.name, request.run_id)
-            if target.exists():
-                self.findings.add(
-                    checks.place_of(output, "run_id"),
-                    f"the run id `{request.run_id}` is taken: {target} exists",
-                    "choose another one, or leave it out",
-                )
-
-    def _warn_of_reuse(self, request: ComposedRequest, runtime: Node) -> None:
-        if request.reuse and not request.max_retries:
-            self.findings.warn(
-                checks.place_of(runtime, "reuse_run_id" if request.reuse_run_id else "reuse"),
-                "with max_retries 0, failed tasks are taken over as they are and nothing is run again; a wrong answer never is",
-                "to run failures again: tui-eval rerun RUN --failed",
-            )
 
     def _check_names(self, pairs: list[tuple[ComposedRequest | None, Place]]) -> None:
         names: set[str] = set()
@@ -363,52 +219,17 @@ class _Reader:
             folders.setdefault(space, request.name)
 
 
-def _named(root: Node) -> Any:
+def _named(root: Node) -> Callable[[KeyPath], KeyPath]:
+    """What turns ``requests.0.model`` into ``requests.NAME.model``, for requests that have a name."""
     requests = root.get("requests")
     items = requests.value if requests is not None and requests.is_list else []
-    names = [_text(item, "name") if item.is_map else "" for item in items]
+    names = {place: text_of(item, "name") for place, item in enumerate(items) if item.is_map}
 
     def by_name(path: KeyPath) -> KeyPath:
-        if (
-            len(path) > 1
-            and path[0] == "requests"
-            and isinstance(path[1], int)
-            and path[1] < len(names)
-            and names[path[1]]
-        ):
-            return ("requests", names[path[1]], *path[2:])
-        return path
+        name = names.get(path[1]) if len(path) > 1 and path[0] == "requests" and isinstance(path[1], int) else None
+        return ("requests", name, *path[2:]) if name else path
 
     return by_name
-
-
-def _map_of(holder: Node | None, key: str) -> Node | None:
-    node = holder.get(key) if holder is not None else None
-    return node if node is not None and node.is_map else None
-
-
-def _text(section: Node | None, key: str) -> str:
-    node = section.get(key) if section is not None else None
-    return "" if node is None or node.value is None or node.is_map or node.is_list else str(node.value).strip()
-
-
-def _attempts(execution: Node) -> int:
-    attempts = execution.get("attempts")
-    k = attempts.get("k") if attempts is not None else None
-    return k.value if k is not None and type(k.value) is int and k.value > 0 else 1
-
-
-def _retries(execution: Node) -> int:
-    node = execution.get("max_retries")
-    try:
-        return max(0, int(node.value)) if node is not None else 0
-    except (TypeError, ValueError):
-        return 0
-
-
-def _reuse(runtime: Node) -> bool:
-    node = runtime.get("reuse")
-    return node is not None and node.value is True
 
 
 def _seconds(runtime: Node, key: str, default: float) -> float:
