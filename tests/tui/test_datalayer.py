@@ -8,7 +8,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from textual.pilot import Pilot
 
 from tests.platforms.datalayer.fake import FakeServer, fake_server, gone, program
 from tests.support.hostile import COMMANDS, MARKUP
-from tests.support.screen_text import screen_text, see
-from tests.tui.test_launch import begun, checked, ended
+from tests.support.screen_text import screen_text, see, until
+from tests.tui.launching import begun, checked, ended
 from tui_eval.platforms.datalayer.launching import base_folder, launch_faults, launch_plan
 from tui_eval.spec.datalayer_options import SERVER_COMMAND
 from tui_eval.spec.evalset import load_evalset
@@ -46,14 +45,6 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATALAYER_AI_AGENTS_URL", raising=False)
 
 
-async def until(pilot: Pilot[Any], condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, screen_text(pilot.app)
-        await asyncio.sleep(0.02)
-        await pilot.pause()
-
-
 async def form_of(pilot: Pilot[Any], name: str) -> EvalsetLaunchScreen:
     """The form of the evalset of this name, opened from the plans screen by keyboard."""
     await pilot.press("P")
@@ -78,7 +69,7 @@ async def fill(pilot: Pilot[Any], **values: str) -> None:
     form = pilot.app.screen.query_one(Form)
     names = [field.name for field in form.fields]
     await pilot.press("2")
-    await until(pilot, lambda: form.has_focus_within)
+    await until(pilot, lambda: form.has_focus_within, PATIENCE)
     here = 0
     for name in sorted(values, key=names.index):
         place = names.index(name)
@@ -125,7 +116,7 @@ async def walked(pilot: Pilot[Any], folder: Path, server: FakeServer, path: Path
     await pilot.press("2", *"/outcome:error", "enter")
     await see(pilot, f"Tasks {cases} filtered", PATIENCE)
     await pilot.press("g", "enter")
-    await until(pilot, lambda: isinstance(pilot.app.screen, TaskScreen))
+    await until(pilot, lambda: isinstance(pilot.app.screen, TaskScreen), PATIENCE)
     await see(pilot, "the agent says in the stream", PATIENCE)
     await pilot.press("escape")
     await see(pilot, "filtered")
@@ -133,7 +124,7 @@ async def walked(pilot: Pilot[Any], folder: Path, server: FakeServer, path: Path
     await pilot.press("r")
     await see(pilot, "Run again")
     await pilot.press("y")
-    await until(pilot, lambda: _newest(history) != run_id)
+    await until(pilot, lambda: _newest(history) != run_id, PATIENCE)
     again = _newest(history)
     await ended(history, again)
     assert len(server.chats) - before in (1, 2), "the case on every agentspec at most, and nothing else, is asked"
@@ -217,7 +208,7 @@ async def test_two_agentspecs_of_an_evalset_are_run_and_looked_into(make_app: Ma
             await pilot.press("1", "j", "enter")
             await see(pilot, "Tasks 5 filtered")
             await pilot.press("g", "enter")
-            await until(pilot, lambda: isinstance(app.screen, TaskScreen))
+            await until(pilot, lambda: isinstance(app.screen, TaskScreen), PATIENCE)
             await pilot.press("G")
             page = await see(pilot, "not part of the output", PATIENCE)
             assert "Reasoning" in page

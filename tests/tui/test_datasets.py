@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import yaml
 from textual.pilot import Pilot
 
 from tests.support.hostile import COMMANDS, MARKUP
+from tests.support.screen_text import screen_text, until
 from tui_eval.domain import Case
 from tui_eval.spec.model import Dataset
 from tui_eval.spec.workspace import scan
@@ -34,23 +34,12 @@ from tui_eval.tui.widgets.numbered_source import NumberedSource
 MakeApp = Callable[..., TuiEvalApp]
 
 
-def lines(app: TuiEvalApp) -> str:
-    return "\n".join("".join(part.text for part in strip) for strip in app.screen._compositor.render_strips())
-
-
-async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 8.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, lines(pilot.app)  # type: ignore[arg-type]
-        await asyncio.sleep(0.02)
-
-
 @asynccontextmanager
 async def opened(app: TuiEvalApp, size: tuple[int, int] = (120, 40), rest: str = "") -> AsyncIterator[Pilot[Any]]:
     """The application on its datasets; ``rest`` is a text to wait for."""
     async with app.run_test(size=size) as pilot:
         await pilot.press("D")
-        await until(pilot, lambda: isinstance(app.screen, DatasetsScreen) and rest in lines(app))
+        await until(pilot, lambda: isinstance(app.screen, DatasetsScreen) and rest in screen_text(app))
         yield pilot
 
 
@@ -262,7 +251,7 @@ def test_a_sample_is_written_as_a_plan_takes_it() -> None:
 async def test_datasets_are_listed_with_format_size_count_and_columns(workspace: Path, make_app: MakeApp) -> None:
     app = make_app()
     async with opened(app, rest="300"):
-        shown = lines(app)
+        shown = screen_text(app)
         for text in ("data/cases.jsonl", "jsonl", "csv", "id, question", "ticket, text"):
             assert text in shown
 
@@ -272,20 +261,20 @@ async def test_problems_are_found_with_their_lines_and_the_line_can_be_read(work
     async with opened(app, (80, 24), rest="✗ 2 problems") as pilot:
         await pilot.press("3")
         await pilot.pause()
-        assert "✗ 2:2" in lines(app)
+        assert "✗ 2:2" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, FullTextScreen))
-        assert '"x": [1' in lines(app)
+        assert '"x": [1' in screen_text(app)
 
 
 async def test_rows_are_paged_and_a_case_is_read_in_full(workspace: Path, make_app: MakeApp) -> None:
     app = make_app()
     async with opened(app, rest="300") as pilot:
         await pilot.press("j", "enter", "G")
-        await until(pilot, lambda: "case-000299" in lines(app))
+        await until(pilot, lambda: "case-000299" in screen_text(app))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, FullTextScreen))
-        assert "what is 299?" in lines(app)
+        assert "what is 299?" in screen_text(app)
         await pilot.press("escape", "escape")
         await until(pilot, lambda: app.focused is screen_of(app).files)
 
@@ -295,16 +284,16 @@ async def test_marked_rows_become_a_sample_that_is_kept_for_a_launch(workspace: 
     path = workspace / "data" / "tickets.csv"
     async with opened(app, rest="300") as pilot:
         await pilot.press("G", "enter")
-        await until(pilot, lambda: "T-2" in lines(app))
+        await until(pilot, lambda: "T-2" in screen_text(app))
         await pilot.press("j", "space", "t")
-        await until(pilot, lambda: "sample of tickets.csv" in lines(app))
+        await until(pilot, lambda: "sample of tickets.csv" in screen_text(app))
         await pilot.press("f10")
         await until(pilot, lambda: isinstance(app.screen, DatasetsScreen))
         assert app.chosen_samples == {path: {"ids": ["T-2"]}}
-        await until(pilot, lambda: "1 of 2 cases take part" in lines(app))
-        assert "- T-2" in lines(app)
+        await until(pilot, lambda: "1 of 2 cases take part" in screen_text(app))
+        assert "- T-2" in screen_text(app)
         await pilot.press("A")
-        await until(pilot, lambda: "2 of 2 cases take part" in lines(app))
+        await until(pilot, lambda: "2 of 2 cases take part" in screen_text(app))
         assert app.chosen_samples == {}
 
 
@@ -312,9 +301,9 @@ async def test_a_sample_is_typed_and_what_it_takes_is_counted(workspace: Path, m
     app = make_app()
     async with opened(app, rest="300") as pilot:
         await pilot.press("j", "t")
-        await until(pilot, lambda: "sample of cases.jsonl" in lines(app))
+        await until(pilot, lambda: "sample of cases.jsonl" in screen_text(app))
         await pilot.press("1", "0", "tab", "7", "f10")
-        await until(pilot, lambda: "10 of 300 cases take part" in lines(app))
+        await until(pilot, lambda: "10 of 300 cases take part" in screen_text(app))
         assert app.chosen_samples == {workspace / "data" / "cases.jsonl": {"limit": 10, "seed": 7}}
 
 
@@ -339,10 +328,10 @@ async def test_looking_through_a_large_file_can_be_stopped(
     async with opened(app, rest="2,000") as pilot:
         await pilot.press("c")
         await until(pilot, begun.is_set)
-        await until(pilot, lambda: "checking" in lines(app))
+        await until(pilot, lambda: "checking" in screen_text(app))
         await pilot.press("x")
         released.set()
-        await until(pilot, lambda: "checking" not in lines(app))
+        await until(pilot, lambda: "checking" not in screen_text(app))
         assert not app.dataset_shelf.surveys
 
 
@@ -351,13 +340,13 @@ async def test_a_file_that_changed_is_read_again_on_r(workspace: Path, make_app:
     async with opened(app, rest="300") as pilot:
         write_cases(workspace / "data" / "cases.jsonl", 20, extra=1)
         await pilot.press("j", "r")
-        await until(pilot, lambda: "id, question, extra" in lines(app) and "Rows 20" in lines(app))
+        await until(pilot, lambda: "id, question, extra" in screen_text(app) and "Rows 20" in screen_text(app))
 
 
 async def test_an_empty_workspace_says_what_to_do(make_app: MakeApp) -> None:
     app = make_app()
     async with opened(app, rest="No datasets in"):
-        assert "JSON lines" in lines(app)
+        assert "JSON lines" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", [(60, 18), (80, 24)])
@@ -381,6 +370,6 @@ async def test_whatever_stands_in_cases_is_shown_as_it_is(tmp_path: Path, make_a
         for keys in (["enter"], ["l"], ["l"], ["G"], ["enter"], ["escape", "space", "3"], ["4"]):
             await pilot.press(*keys)
             await pilot.pause()
-            assert "\x1b" not in lines(app)
-            assert "\u202e" not in lines(app)
-        assert partial(lines, app)()
+            assert "\x1b" not in screen_text(app)
+            assert "\u202e" not in screen_text(app)
+        assert screen_text(app)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from textual.app import App, ComposeResult
-from textual.pilot import Pilot
 
 from tests.support.hostile import COMMANDS, MARKUP
+from tests.support.screen_text import until
 from tui_eval.spec import kinds
 from tui_eval.spec.evaluator_options import ExactOptions, JudgeOptions, SimilarityOptions
 from tui_eval.spec.model import Dataset, Execution
@@ -40,15 +37,6 @@ class FormApp(App[None]):
     def screen_text(self) -> str:
         lines = [strip.text for strip in self.screen._compositor.render_strips()]
         return "\n".join(lines)
-
-
-async def until(pilot: Pilot[None], condition: Callable[[], bool], seconds: float = 8.0) -> None:
-    """Wait for what comes a moment after a key."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        await asyncio.sleep(0.02)
-        await pilot.pause()
 
 
 def field_named(model: type[BaseModel], name: str) -> FormField:

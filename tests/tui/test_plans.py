@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sys
@@ -17,6 +16,7 @@ from textual.pilot import Pilot
 
 from tests.support.histories import run_record, write_run
 from tests.support.hostile import COMMANDS, MARKUP
+from tests.support.screen_text import screen_text, until
 from tui_eval.tui import editing, plan_reading, sample_plans
 from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.background import Stopped, away
@@ -63,20 +63,8 @@ requests:
 EVALSET = '{"name": "evals", "cases": [{"input": "x"}], "evalset_evaluators": []}'
 
 
-def lines(app: TuiEvalApp) -> str:
-    """What stands on the screen."""
-    return "\n".join("".join(part.text for part in strip) for strip in app.screen._compositor.render_strips())
-
-
 def toasts(app: TuiEvalApp) -> str:
     return "\n".join(toast.message for toast in app._notifications)
-
-
-async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 8.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, lines(pilot.app)  # type: ignore[arg-type]
-        await asyncio.sleep(0.02)
 
 
 @asynccontextmanager
@@ -270,7 +258,7 @@ def test_editors_that_can_are_opened_at_the_line() -> None:
 async def test_all_plans_are_listed_with_their_faults_and_nothing_was_run(workspace: Path, make_app: MakeApp) -> None:
     app = make_app()
     async with opened(app):
-        shown = lines(app)
+        shown = screen_text(app)
         assert "4 plans, 3 with faults" in shown
         for text in ("✓ valid", "✗ 2 faults", "orchestration", "evalset", "never run"):
             assert text in shown
@@ -306,11 +294,11 @@ async def test_a_plan_that_asks_for_a_variable_shows_its_requests_first(workspac
     (workspace / "asking.yaml").write_text(ASKING)
     app = make_app()
     async with opened(app, (80, 24)) as pilot:
-        assert "5 plans, 3 with faults" in lines(app)
+        assert "5 plans, 3 with faults" in screen_text(app)
         await pilot.press("slash", *"asking", "enter")
-        await until(pilot, lambda: "Requests 1 · asking.yaml" in lines(app))
+        await until(pilot, lambda: "Requests 1 · asking.yaml" in screen_text(app))
         await pilot.press("3")
-        await until(pilot, lambda: "? 6:" in lines(app))
+        await until(pilot, lambda: "? 6:" in screen_text(app))
 
 
 async def test_a_fault_is_gone_to_in_the_file_by_keys_alone(workspace: Path, make_app: MakeApp) -> None:
@@ -320,8 +308,8 @@ async def test_a_fault_is_gone_to_in_the_file_by_keys_alone(workspace: Path, mak
         view = app.screen.query_one(SourceView)
         await until(pilot, lambda: view.line_here == 7)
         assert app.focused is view
-        assert "✗7" in lines(app)
-        assert "htp" in lines(app)
+        assert "✗7" in screen_text(app)
+        assert "htp" in screen_text(app)
         await pilot.press("escape")
         assert app.focused is screen_of(app).files
         await pilot.press("escape")
@@ -336,10 +324,10 @@ async def test_enter_on_a_plan_shows_its_requests_and_enter_on_one_all_of_it(
         await pilot.press("slash", *"good", "enter", "enter")
         await pilot.pause()
         assert app.focused is screen_of(app).table("requests")
-        assert "http POST http://" in lines(app)
+        assert "http POST http://" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, FullTextScreen))
-        assert "n_repeat: 3" in lines(app)
+        assert "n_repeat: 3" in screen_text(app)
 
 
 async def test_a_change_made_elsewhere_is_seen_and_r_validates_at_once(workspace: Path, make_app: MakeApp) -> None:
@@ -347,10 +335,10 @@ async def test_a_change_made_elsewhere_is_seen_and_r_validates_at_once(workspace
     async with opened(app) as pilot:
         (workspace / "broken.yaml").write_text(BROKEN.replace("task_concurency", "task_concurrency"))
         await pilot.press("r")
-        await until(pilot, lambda: "✗ 1 fault " in lines(app))
+        await until(pilot, lambda: "✗ 1 fault " in screen_text(app))
         (workspace / "broken.yaml").write_text(GOOD)
         screen_of(app)._look_at_current()
-        await until(pilot, lambda: "2 with faults" in lines(app))
+        await until(pilot, lambda: "2 with faults" in screen_text(app))
 
 
 async def test_the_editor_gets_the_terminal_and_the_plan_is_validated_on_return(
@@ -371,7 +359,7 @@ async def test_the_editor_gets_the_terminal_and_the_plan_is_validated_on_return(
     monkeypatch.setattr(app, "suspend", suspended)
     async with opened(app) as pilot:
         await pilot.press("e")
-        await until(pilot, lambda: "2 with faults" in lines(app))
+        await until(pilot, lambda: "2 with faults" in screen_text(app))
 
 
 async def test_an_editor_that_cannot_start_is_told(
@@ -395,19 +383,19 @@ async def test_the_whole_check_reads_the_datasets_too(workspace: Path, make_app:
     async with opened(app) as pilot:
         await pilot.press("slash", *"good", "enter")
         await pilot.press("c")
-        await until(pilot, lambda: "cases.jsonl: no such file" in lines(app))
+        await until(pilot, lambda: "cases.jsonl: no such file" in screen_text(app))
 
 
 async def test_a_new_plan_is_made_from_a_sample(workspace: Path, make_app: MakeApp) -> None:
     app = make_app()
     async with opened(app) as pilot:
         await pilot.press("n")
-        await until(pilot, lambda: "made from which sample" in lines(app))
+        await until(pilot, lambda: "made from which sample" in screen_text(app))
         await pilot.press("enter")
-        await until(pilot, lambda: "Its name" in lines(app))
+        await until(pilot, lambda: "Its name" in screen_text(app))
         await pilot.press("enter")
         await until(pilot, lambda: (workspace / "quickstart.yaml").exists())
-        await until(pilot, lambda: "5 plans" in lines(app))
+        await until(pilot, lambda: "5 plans" in screen_text(app))
         await until(pilot, lambda: screen_of(app).path == workspace / "quickstart.yaml")
 
 
@@ -430,14 +418,14 @@ async def test_the_last_run_of_a_plan_stands_beside_it(workspace: Path, make_app
     await write_run(workspace / "history.db", run)
     app = make_app()
     async with opened(app) as pilot:
-        await until(pilot, lambda: "✓6" in lines(app))
+        await until(pilot, lambda: "✓6" in screen_text(app))
 
 
 async def test_an_empty_workspace_says_what_to_do(make_app: MakeApp) -> None:
     app = make_app()
     async with opened(app):
-        assert "No plans in" in lines(app)
-        assert "Press n" in lines(app)
+        assert "No plans in" in screen_text(app)
+        assert "Press n" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", [(60, 18), (80, 24)])
@@ -465,8 +453,8 @@ async def test_whatever_stands_in_plans_is_shown_as_it_is(tmp_path: Path, make_a
         for keys in (["3"], ["enter"], ["1", "j", "4"], ["1", "j", "2"], ["j", "enter"]):
             await pilot.press(*keys)
             await pilot.pause()
-            assert "\x1b" not in lines(app)
-            assert "\u202e" not in lines(app)
+            assert "\x1b" not in screen_text(app)
+            assert "\u202e" not in screen_text(app)
 
 
 async def test_keys_answer_while_a_large_plan_is_checked(tmp_path: Path, make_app: MakeApp) -> None:
@@ -478,11 +466,11 @@ async def test_keys_answer_while_a_large_plan_is_checked(tmp_path: Path, make_ap
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("P")
-        await until(pilot, lambda: "good.yaml" in lines(app))
-        assert "checking" in lines(app)
+        await until(pilot, lambda: "good.yaml" in screen_text(app))
+        assert "checking" in screen_text(app)
         table = screen_of(app).files
         started = time.monotonic()
         app.simulate_key("j")
         await until(pilot, lambda: table.cursor == 1)
         assert time.monotonic() - started < 1.0
-        assert "checking" in lines(app)
+        assert "checking" in screen_text(app)

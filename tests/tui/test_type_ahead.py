@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.support.histories import run_record, write_run
-from tests.support.screen_text import screen_text, see
+from tests.support.screen_text import screen_text, see, until
 from tui_eval.store.reader import History
 from tui_eval.tui import type_ahead
 from tui_eval.tui.application import TuiEvalApp
@@ -78,14 +75,6 @@ async def test_a_key_typed_with_the_one_that_opens_a_screen_is_that_screens(make
         focused = app.focused
         assert isinstance(focused, Input)
         assert focused.value == "zz"
-
-
-async def until(pilot: Pilot[Any], happened: Callable[[], object], seconds: float = 10.0) -> None:
-    """Wait until something is so. Fails the test when it does not come about."""
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, screen_text(pilot.app)
-        await pilot.pause(0.02)
 
 
 class SlowHome(HomeScreen):

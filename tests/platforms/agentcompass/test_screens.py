@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from tests.platforms.agentcompass.conftest import Compass
 from tests.platforms.agentcompass.files import RECORDED
 from tests.platforms.agentcompass.test_runs import bridge_pid
 from tests.support.hostile import COMMANDS, MARKUP
-from tests.support.screen_text import screen_text, see
+from tests.support.screen_text import screen_text, see, until
 from tui_eval.platforms.agentcompass.loading import load_orchestration
 from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.screens.agentcompass import CompassScreen
@@ -45,15 +44,6 @@ def app(compass: Compass, monkeypatch: pytest.MonkeyPatch) -> TuiEvalApp:
     )
 
 
-async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
-    """Wait for a condition; fails the test with the screen when it does not come."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, screen_text(pilot.app)
-        await asyncio.sleep(0.02)
-        await pilot.pause()
-
-
 async def page(pilot: Pilot[Any]) -> CompassScreen:
     """The page of an orchestration, once everything about it is known."""
 
@@ -61,7 +51,7 @@ async def page(pilot: Pilot[Any]) -> CompassScreen:
         screen = pilot.app.screen
         return isinstance(screen, CompassScreen) and screen._examined is not None and screen._installed is not None
 
-    await until(pilot, ready)
+    await until(pilot, ready, PATIENCE)
     screen = pilot.app.screen
     assert isinstance(screen, CompassScreen)
     return screen
@@ -76,12 +66,27 @@ async def launch_page(pilot: Pilot[Any]) -> CompassScreen:
 
 
 async def form(pilot: Pilot[Any]) -> Form:
-    await until(pilot, lambda: pilot.app.screen.query(Form))
+    await until(pilot, lambda: pilot.app.screen.query(Form), PATIENCE)
     return pilot.app.screen.query_one(Form)
 
 
 async def typed(pilot: Pilot[Any], text: str) -> None:
     await pilot.press(*("space" if key == " " else key for key in text))
+
+
+async def start(pilot: Pilot[Any]) -> None:
+    """From the page of an orchestration that can be started to its run."""
+    await see(pilot, "ready to start", PATIENCE)
+    await pilot.press("r")
+    await see(pilot, "Start orchestration.yaml?")
+    await pilot.press("y")
+
+
+async def save(pilot: Pilot[Any]) -> None:
+    """Save the orchestration under the name that is offered; a question may follow."""
+    await pilot.press("w")
+    await see(pilot, "Save as")
+    await pilot.press("enter")
 
 
 # -- composing --
@@ -122,9 +127,7 @@ async def test_an_orchestration_is_composed_by_keyboard_and_saved_as_agentcompas
         await pilot.press("ctrl+o")
         await page(pilot)
         await see(pilot, "ready to start", PATIENCE)
-        await pilot.press("w")
-        await see(pilot, "Save as")
-        await pilot.press("enter")
+        await save(pilot)
         await see(pilot, "Saved as", PATIENCE)
     path = compass.folder / "orchestration.yaml"
     data = yaml.safe_load(path.read_text())
@@ -154,9 +157,7 @@ async def test_every_setting_of_an_opened_file_stays_as_it_is_when_one_is_change
         await page(pilot)
         shown = await see(pilot, "max_retries=2", PATIENCE)
         assert "orchestration.yaml *" in shown
-        await pilot.press("w")
-        await see(pilot, "Save as")
-        await pilot.press("enter")
+        await save(pilot)
         await see(pilot, "Replace this file?")
         await pilot.press("y")
         await see(pilot, "Saved as", PATIENCE)
@@ -174,7 +175,7 @@ async def test_a_value_that_agentcompass_refuses_is_told_at_its_field(app: TuiEv
         await typed(pilot, "soon")
         await see(pilot, "timeout_seconds must be a number of seconds", PATIENCE)
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: fields.faults)
+        await until(pilot, lambda: fields.faults, PATIENCE)
         assert pilot.app.screen.query(Form), "the form stays as long as there is a fault"
         await pilot.press("escape")
         await page(pilot)
@@ -195,7 +196,7 @@ async def test_a_fault_of_the_file_is_told_with_its_line_and_leads_to_its_form(
         assert "has no parameter `verison`" in shown
         await pilot.press("3", "enter")
         fields = await form(pilot)
-        await until(pilot, lambda: "" in fields.faults)
+        await until(pilot, lambda: "" in fields.faults, PATIENCE)
         await see(pilot, "benchmark of good", PATIENCE)
 
 
@@ -214,20 +215,20 @@ async def test_requests_are_added_renamed_moved_and_removed(app: TuiEvalApp, com
         await see(pilot, "another request is called that")
         await typed(pilot, "2")
         await pilot.press("enter")
-        await until(pilot, lambda: names() == ["good", "mixed", "good2"])
+        await until(pilot, lambda: names() == ["good", "mixed", "good2"], PATIENCE)
         assert screen.draft.data["requests"][2]["benchmark"] == screen.draft.data["requests"][1]["benchmark"]
         await pilot.press("K")
-        await until(pilot, lambda: names() == ["good", "good2", "mixed"])
+        await until(pilot, lambda: names() == ["good", "good2", "mixed"], PATIENCE)
         assert screen.owner == 1, "the cursor stays on the request"
         await pilot.press("enter", "g", "enter")
         await see(pilot, "Name of the request")
         await typed(pilot, "x")
         await pilot.press("enter")
-        await until(pilot, lambda: names() == ["good", "x", "mixed"])
+        await until(pilot, lambda: names() == ["good", "x", "mixed"], PATIENCE)
         await pilot.press("escape", "x")
         await see(pilot, "Remove the request x?")
         await pilot.press("y")
-        await until(pilot, lambda: names() == ["good", "mixed"])
+        await until(pilot, lambda: names() == ["good", "mixed"], PATIENCE)
         await pilot.press("escape")  # nothing differs from the file any more
         await see(pilot, "1 plan", PATIENCE)
 
@@ -258,9 +259,7 @@ async def test_a_typed_key_is_saved_as_a_reference(app: TuiEvalApp, compass: Com
         assert "typed-secret-key" not in screen_text(app)
         await pilot.press("j", "enter", "j", "j", "j")
         assert "typed-secret-key" not in screen_text(app)
-        await pilot.press("w")
-        await see(pilot, "Save as")
-        await pilot.press("enter")
+        await save(pilot)
         await see(pilot, "A credential is typed at defaults.model.api_key")
         await pilot.press("enter")
         await see(pilot, "Replace this file?")
@@ -329,9 +328,7 @@ async def test_another_version_is_asked_for_its_components_and_its_runner_checks
         assert "colour" in screen_text(app)
         await pilot.press("escape")
         await page(pilot)
-        await pilot.press("r")
-        await see(pilot, "Start orchestration.yaml?")
-        await pilot.press("y")
+        await start(pilot)
         await see(pilot, "✓ completed", PATIENCE)
     assert compass.run("rerun", "last", "--all", environment={"STAND_IN_VERSION": "9.9.9"}).returncode == 0
 
@@ -387,10 +384,7 @@ async def test_a_launched_orchestration_is_watched_and_its_failures_are_run_agai
         await see(pilot, "orchestration.yaml", PATIENCE)
         await pilot.press("L")
         await page(pilot)
-        await see(pilot, "ready to start", PATIENCE)
-        await pilot.press("r")
-        await see(pilot, "Start orchestration.yaml?")
-        await pilot.press("y")
+        await start(pilot)
         shown = await see(pilot, "partly failed", PATIENCE)
         assert "HTTP 500: exploded" in shown
         assert "no official figure (1 task with a fatal issue); measured 0.5000" in shown
@@ -409,10 +403,7 @@ async def test_a_run_is_cancelled_in_its_middle(app: TuiEvalApp, compass: Compas
     compass.orchestration(first="ok hang", second="ok")
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         await launch_page(pilot)
-        await see(pilot, "ready to start", PATIENCE)
-        await pilot.press("r")
-        await see(pilot, "Start orchestration.yaml?")
-        await pilot.press("y")
+        await start(pilot)
         shown = await see(pilot, "run_harness", PATIENCE)  # the phase, beside the task
         assert "first_1" in shown
         await pilot.press("X")
@@ -428,12 +419,9 @@ async def test_what_a_killed_agentcompass_left_is_finished_from_the_screen(app: 
     compass.orchestration(first=" ".join(["ok", *["slow"] * 15]))
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         await launch_page(pilot)
-        await see(pilot, "ready to start", PATIENCE)
-        await pilot.press("r")
-        await see(pilot, "Start orchestration.yaml?")
-        await pilot.press("y")
+        await start(pilot)
         await see(pilot, "run_harness", PATIENCE)
-        await until(pilot, lambda: compass.query("SELECT 1 FROM requests WHERE passed >= 2"))
+        await until(pilot, lambda: compass.query("SELECT 1 FROM requests WHERE passed >= 2"), PATIENCE)
         os.kill(bridge_pid(compass, "the only one"), signal.SIGKILL)
         await see(pilot, "C continue", PATIENCE)
         assert "SIGKILL" in "".join(str(row) for row in compass.query("SELECT error FROM runs"))
@@ -451,10 +439,7 @@ async def test_what_agentcompass_writes_stands_on_the_screen_within_a_second(app
     seen: list[float] = []  # when each end of a task stood on the screen
     async with app.run_test(size=(120, 40)) as pilot:
         await launch_page(pilot)
-        await see(pilot, "ready to start", PATIENCE)
-        await pilot.press("r")
-        await see(pilot, "Start orchestration.yaml?")
-        await pilot.press("y")
+        await start(pilot)
         end = time.monotonic() + PATIENCE
         turned, held = time.monotonic(), 0.0  # how long a loaded machine kept this loop itself waiting
         while len(seen) < 6:

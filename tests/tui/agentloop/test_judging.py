@@ -11,34 +11,25 @@ from tests.platforms.agentloop.fake import EVALUATOR, Answer, Asked, FakePlatfor
 from tests.platforms.agentloop.plans import plan_text
 from tests.support.hostile import MARKUP
 from tests.support.screen_text import screen_text, see
-from tests.tui.test_agentloop import PATIENCE, Make, _no_credentials, _place, credentials, fake  # noqa: F401 (fixtures)
-from tests.tui.test_launch import checked
+from tests.tui.agentloop.steps import PATIENCE, Make, choose_evaluator, page_of, plans_of_the_platform
+from tests.tui.launching import checked
 from tui_eval.spec.loading import load_plan
 from tui_eval.tui.agentloop_judging import evaluator_faults, evaluator_section
-from tui_eval.tui.agentloop_reading import Where, keep_where
-from tui_eval.tui.launch_draft import draft_of_file
+from tui_eval.tui.agentloop_reading import Where
 from tui_eval.tui.projections.agentloop import change_lines
 from tui_eval.tui.screens.launch_review import ReviewScreen
 
-pytestmark = pytest.mark.usefixtures("_no_credentials", "credentials")
+pytestmark = pytest.mark.usefixtures("credentials")
 WHOLE = {"input": "experiment_input", "output": "experiment_output", "expected_output": "dataset.expected_output"}
 
 
 async def test_a_plan_of_the_platform_is_given_an_evaluator_after_a_question_that_says_what_changes(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
+    make_app: Make, fake: FakePlatform, space: Where
 ) -> None:
     fake.evaluators = [{"name": "house_style", "type": "LLM_AS_JUDGE"}]
-    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
     app = make_app()
-    async with app.run_test(size=(110, 40), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "Demo plan", PATIENCE)
-        await pilot.press("p")
-        await see(pilot, "Which evaluator of the platform?", PATIENCE)
-        await pilot.press("enter")
-        page = await see(pilot, "expected_output: dataset.expected_output", PATIENCE)
+    async with plans_of_the_platform(app) as pilot:
+        page = await choose_evaluator(pilot)
         assert "output: experiment_output" in page
         await pilot.press("ctrl+o")
         page = await see(pilot, "Change the plan plan-demo on the platform?", PATIENCE)
@@ -48,10 +39,7 @@ async def test_a_plan_of_the_platform_is_given_an_evaluator_after_a_question_tha
         await pilot.press("n")
         await see(pilot, "ask again", PATIENCE)
         assert fake.ops("UpdateExperimentPlan") == []
-        await pilot.press("p")
-        await see(pilot, "Which evaluator of the platform?", PATIENCE)
-        await pilot.press("enter")
-        await see(pilot, "expected_output: dataset.expected_output", PATIENCE)
+        await choose_evaluator(pilot)
         await pilot.press("ctrl+o")
         await see(pilot, "Change the plan plan-demo on the platform?", PATIENCE)
         await pilot.press("y")
@@ -63,12 +51,7 @@ async def test_a_plan_of_the_platform_is_given_an_evaluator_after_a_question_tha
         assert fake.evaluators[1]["variableMapping"] == WHOLE
 
 
-async def test_only_offline_plans_are_given_evaluators(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
-) -> None:
-    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
+async def test_only_offline_plans_are_given_evaluators(make_app: Make, fake: FakePlatform, space: Where) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await pilot.press("B")
@@ -83,38 +66,26 @@ async def test_only_offline_plans_are_given_evaluators(
 
 
 async def test_a_mapping_that_does_not_fit_is_told_in_the_form(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
+    make_app: Make, fake: FakePlatform, space: Where
 ) -> None:
     fake.evaluators = []
-    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
     app = make_app()
-    async with app.run_test(size=(110, 40), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "Demo plan", PATIENCE)
-        await pilot.press("p")
-        await see(pilot, "Which evaluator of the platform?", PATIENCE)
-        await pilot.press("enter")
-        await see(pilot, "dataset.expected_output", PATIENCE)
+    async with plans_of_the_platform(app) as pilot:
+        await choose_evaluator(pilot)
         await pilot.press(*["down"] * 5, *"x", "ctrl+o")
         await see(pilot, "the variable `input` of Builtin.agent_correctness is not mapped", PATIENCE)
     assert fake.ops("UpdateExperimentPlan") == []
 
 
 async def test_a_plan_that_someone_else_changed_meanwhile_is_left_alone(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
+    make_app: Make, tmp_path: Path, fake: FakePlatform
 ) -> None:
     fake.evaluators = []
     file = tmp_path / "plan.yaml"
     section = f"evaluators:\n  - {{evaluator_ref: Builtin.agent_correctness, variable_mapping: {_flow(WHOLE)}}}"
     file.write_text(plan_text(fake, section=section))
     app = make_app()
-    async with app.run_test(size=(110, 40), notifications=True) as pilot:
-        app.push_screen(ReviewScreen(draft_of_file(file)))
-        await checked(pilot)
+    async with page_of(app, file) as pilot:
         await pilot.press("p")
         await see(pilot, "judged now with no evaluator", PATIENCE)
         fake.evaluators = [{"name": "theirs"}]
@@ -124,17 +95,13 @@ async def test_a_plan_that_someone_else_changed_meanwhile_is_left_alone(
 
 
 async def test_the_section_of_a_plan_is_a_form_and_its_evaluators_reach_the_platform_from_the_pre_flight_page(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
+    make_app: Make, tmp_path: Path, fake: FakePlatform
 ) -> None:
     fake.evaluators = []
     file = tmp_path / "plan.yaml"
     file.write_text(plan_text(fake))
     app = make_app()
-    async with app.run_test(size=(120, 48), notifications=True) as pilot:
-        app.push_screen(ReviewScreen(draft_of_file(file)))
-        await checked(pilot)
+    async with page_of(app, file, (120, 48)) as pilot:
         await pilot.press("p")
         await see(pilot, "The section names no evaluators", PATIENCE)
         await pilot.press("b")
@@ -166,9 +133,7 @@ async def test_the_section_of_a_plan_is_a_form_and_its_evaluators_reach_the_plat
 
 
 async def test_a_platform_that_refuses_the_change_is_told_and_nothing_else_happens(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
+    make_app: Make, tmp_path: Path, fake: FakePlatform
 ) -> None:
     fake.evaluators = []
 
@@ -181,9 +146,7 @@ async def test_a_platform_that_refuses_the_change_is_told_and_nothing_else_happe
     section = f"evaluators:\n  - {{evaluator_ref: Builtin.agent_correctness, variable_mapping: {_flow(WHOLE)}}}"
     file.write_text(plan_text(fake, section=section))
     app = make_app()
-    async with app.run_test(size=(110, 40), notifications=True) as pilot:
-        app.push_screen(ReviewScreen(draft_of_file(file)))
-        await checked(pilot)
+    async with page_of(app, file) as pilot:
         await pilot.press("p")
         await see(pilot, "Change the plan plan-demo", PATIENCE)
         await pilot.press("y")
@@ -198,9 +161,7 @@ async def test_a_plan_without_the_section_has_no_keys_for_it(make_app: Make, tmp
         f"version: 1\nname: p\nrequests:\n- {{name: a, dataset: {{cases: [{{q: x}}]}}, solution: {solution}}}\n"
     )
     app = make_app()
-    async with app.run_test(size=(120, 30), notifications=True) as pilot:
-        app.push_screen(ReviewScreen(draft_of_file(file)))
-        await checked(pilot)
+    async with page_of(app, file, (120, 30)) as pilot:
         assert "AgentLoop" not in screen_text(app)
         await pilot.press("b", "p")
         assert isinstance(app.screen, ReviewScreen)

@@ -11,17 +11,15 @@ import pytest
 
 from tests.platforms.agentloop.fake import KEY, SECRET, FakePlatform
 from tests.support.screen_text import screen_text, see
-from tests.tui.test_agentloop import PATIENCE, Make, _no_credentials, _place, credentials, fake  # noqa: F401 (fixtures)
+from tests.tui.agentloop.steps import PATIENCE, Make, place_of, plans_of_the_platform
 from tui_eval.tui import platform_aside
 from tui_eval.tui.agentloop_reading import Where, ask, keep_where
 from tui_eval.tui.widgets.panels import PanelTabs
 
-pytestmark = pytest.mark.usefixtures("_no_credentials")
 
-
-async def _listed(history: Path, fake: FakePlatform) -> None:  # noqa: F811
+async def _listed(history: Path, fake: FakePlatform) -> None:
     """What the platform has is in the history, and nobody has an access key."""
-    where = Where(_place(fake), "demo-space")
+    where = Where(place_of(fake), "demo-space")
     keep_where(history, where)
     for name in ("plans", "datasets", "evaluators"):
         await asyncio.to_thread(ask, history, name, where, {"AGENTLOOP_AK": KEY, "AGENTLOOP_SK": SECRET})
@@ -32,12 +30,7 @@ async def _listed(history: Path, fake: FakePlatform) -> None:  # noqa: F811
     [("P", "plans", "Demo plan"), ("D", "datasets", "arith_ds"), ("E", "evaluators", "Builtin.agent_correctness")],
 )
 async def test_the_platforms_things_are_one_key_away_from_those_of_the_workspace(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
-    key: str,
-    list_name: str,
-    there: str,
+    make_app: Make, tmp_path: Path, fake: FakePlatform, key: str, list_name: str, there: str
 ) -> None:
     await _listed(tmp_path / "history.db", fake)
     count = 2 if list_name == "plans" else 1
@@ -58,15 +51,11 @@ async def test_the_platforms_things_are_one_key_away_from_those_of_the_workspace
 
 
 async def test_the_list_that_is_open_already_turns_to_what_one_comes_from(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
+    make_app: Make, tmp_path: Path, fake: FakePlatform
 ) -> None:
     await _listed(tmp_path / "history.db", fake)
     app = make_app()
-    async with app.run_test(size=(110, 32), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "Demo plan", PATIENCE)
+    async with plans_of_the_platform(app, (110, 32)) as pilot:
         await pilot.press("D")
         await see(pilot, "B AgentLoop 1", PATIENCE)
         await pilot.press("B")
@@ -103,15 +92,11 @@ def test_a_region_in_the_environment_is_reason_enough_to_name_it(
 
 
 async def test_the_lists_of_the_platform_are_filtered_as_every_list(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
+    make_app: Make, tmp_path: Path, fake: FakePlatform
 ) -> None:
     await _listed(tmp_path / "history.db", fake)
     app = make_app()
-    async with app.run_test(size=(100, 30), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "Demo plan", PATIENCE)
+    async with plans_of_the_platform(app, (100, 30)) as pilot:
         await pilot.press("slash", *"!online")
         page = await see(pilot, "1 of 2", PATIENCE)
         assert "Live" not in page
@@ -121,13 +106,11 @@ async def test_the_lists_of_the_platform_are_filtered_as_every_list(
         await see(pilot, "None of the plans matches", PATIENCE)
 
 
-@pytest.mark.parametrize(("width", "said"), [(120, "B AgentLoop 2, just now"), (64, "B AgentLoop 2"), (50, "")])
+@pytest.mark.parametrize(
+    ("width", "said"), [(120, "B AgentLoop 2, just now"), (64, "B AgentLoop 2"), (50, "B 2"), (46, "")]
+)
 async def test_what_is_elsewhere_takes_only_the_room_that_is_left(
-    make_app: Make,
-    tmp_path: Path,
-    fake: FakePlatform,  # noqa: F811
-    width: int,
-    said: str,
+    make_app: Make, tmp_path: Path, fake: FakePlatform, width: int, said: str
 ) -> None:
     await _listed(tmp_path / "history.db", fake)
     app = make_app()

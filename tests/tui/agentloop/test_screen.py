@@ -3,76 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.platforms.agentloop.fake import KEY, SECRET, Answer, Asked, FakePlatform, platform
+from tests.platforms.agentloop.fake import KEY, SECRET, Answer, Asked, FakePlatform
 from tests.support.hostile import MARKUP
 from tests.support.screen_text import screen_text, see
-from tests.tui.test_launch import begun, checked, ended
+from tests.tui.agentloop.steps import PATIENCE, Make, place_of, plans_of_the_platform
+from tests.tui.launching import begun, checked, ended
 from tui_eval.errors import HistoryError
 from tui_eval.spec.loading import load_plan
 from tui_eval.store.platform_records import PlatformRecord, ReportCounts, reported
 from tui_eval.store.reader import History
 from tui_eval.tui.agentloop_reading import Place, Where, ask, draft_of, first_where, keep_where
-from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.launch_parts import own_choice
 from tui_eval.tui.projections.agentloop import detail_parts, record_lines
 from tui_eval.tui.screens.agentloop import AgentLoopScreen
-
-Make = Callable[..., TuiEvalApp]
-PATIENCE = 60.0  # seconds, on a machine that does other things
-_CREDENTIALS = (
-    "AGENTLOOP_AK",
-    "AGENTLOOP_SK",
-    "ALIBABA_CLOUD_ACCESS_KEY_ID",
-    "ALIBABA_CLOUD_ACCESS_KEY_SECRET",
-    "TUI_EVAL_AGENTLOOP_REGION",
-    "TUI_EVAL_AGENTLOOP_SPACE",
-    "TUI_EVAL_AGENTLOOP_ENDPOINT",
-)
-
-
-@pytest.fixture(autouse=True)
-def _no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    for name in _CREDENTIALS:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-
-
-@pytest.fixture
-def credentials(monkeypatch: pytest.MonkeyPatch, _no_credentials: None) -> None:
-    monkeypatch.setenv("AGENTLOOP_AK", KEY)
-    monkeypatch.setenv("AGENTLOOP_SK", SECRET)
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePlatform]:
-    monkeypatch.setenv("TUI_EVAL_HISTORY", str(tmp_path / "history.db"))  # tells the processes of this test
-    with platform() as running:
-        running.judges = True
-        yield running
-        _kill_reporters(tmp_path / "history.db")
-
-
-def _kill_reporters(history: Path) -> None:
-    """Kill the process that reports from this test's history, and no other."""
-    for entry in os.listdir("/proc"):
-        with suppress(OSError):
-            command = Path(f"/proc/{entry}/cmdline").read_bytes()
-            environ = Path(f"/proc/{entry}/environ").read_bytes()
-            if b"agentloop.reporter" in command and str(history).encode() in environ:
-                os.kill(int(entry), signal.SIGKILL)
-
-
-def _place(fake: FakePlatform) -> Place:
-    return Place(region_id="cn-hangzhou", custom_agentloop_endpoint=fake.url, custom_sls_endpoint=fake.url)
 
 
 async def _scored(path: Path, run_id: str) -> tuple[PlatformRecord, ReportCounts]:
@@ -93,11 +42,9 @@ async def _scored(path: Path, run_id: str) -> tuple[PlatformRecord, ReportCounts
 async def test_a_plan_of_the_platform_is_picked_run_with_a_new_agent_and_reported(
     make_app: Make, tmp_path: Path, fake: FakePlatform, credentials: None
 ) -> None:
-    keep_where(tmp_path / "history.db", Where(_place(fake)))
+    keep_where(tmp_path / "history.db", Where(place_of(fake)))
     app = make_app()
-    async with app.run_test(size=(120, 36), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "no agent space is chosen: press a")
+    async with plans_of_the_platform(app, (120, 36), "no agent space is chosen: press a") as pilot:
         await pilot.press("a")
         await see(pilot, "space-0")
         await pilot.press(*"demo", "enter")
@@ -141,15 +88,12 @@ async def test_a_plan_of_the_platform_is_picked_run_with_a_new_agent_and_reporte
 
 
 async def test_a_saved_solution_is_taken_and_the_composed_plan_saved_as_a_file(
-    make_app: Make, tmp_path: Path, fake: FakePlatform, credentials: None
+    make_app: Make, tmp_path: Path, fake: FakePlatform, space: Where, credentials: None
 ) -> None:
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "mine.yaml").write_text(f"type: http\nurl: {fake.agent}\nbody: {{input: x}}\n")
-    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
     app = make_app()
-    async with app.run_test(size=(110, 32), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "Demo plan")
+    async with plans_of_the_platform(app, (110, 32)) as pilot:
         await pilot.press("enter")
         await see(pilot, "solutions/mine.yaml")
         await pilot.press(*"mine", "enter")
@@ -166,9 +110,8 @@ async def test_a_saved_solution_is_taken_and_the_composed_plan_saved_as_a_file(
 
 
 async def test_details_are_asked_for_by_a_key_and_kept(
-    make_app: Make, tmp_path: Path, fake: FakePlatform, credentials: None
+    make_app: Make, fake: FakePlatform, space: Where, credentials: None
 ) -> None:
-    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
     app = make_app()
     async with app.run_test(size=(110, 40), notifications=True) as pilot:
         await pilot.press("B")
@@ -184,9 +127,7 @@ async def test_details_are_asked_for_by_a_key_and_kept(
         await see(pilot, "variables  input, output, expected_output")
     asked = len(fake.asked)
     app = make_app()
-    async with app.run_test(size=(110, 40), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "Plans 2")
+    async with plans_of_the_platform(app, first="Plans 2") as pilot:
         await pilot.press("2")
         await see(pilot, "What is 0 + 0?")
     assert len(fake.asked) == asked, "what is known already is not asked for again"
@@ -212,22 +153,20 @@ async def test_the_platform_is_named_in_a_form_and_the_space_typed_where_they_ca
 
     fake.intercept = no_list
     app = make_app()
-    async with app.run_test(size=(110, 32), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "the region is not known: press o")
+    async with plans_of_the_platform(app, (110, 32), "the region is not known: press o") as pilot:
         await pilot.press("o")
         await see(pilot, "custom_sls_endpoint")
         await pilot.press(*"cn-hangzhou", "down", "down", *fake.url, "down", *fake.url, "ctrl+o")
         await see(pilot, "Name of the agent space")
         await pilot.press(*"demo-space", "enter")
         await see(pilot, "Runs 0")
-    assert first_where(tmp_path / "history.db", {}) == Where(_place(fake), "demo-space")
+    assert first_where(tmp_path / "history.db", {}) == Where(place_of(fake), "demo-space")
 
 
 async def test_what_was_listed_before_is_shown_without_an_access_key(
     make_app: Make, tmp_path: Path, fake: FakePlatform
 ) -> None:
-    where = Where(_place(fake), "demo-space")
+    where = Where(place_of(fake), "demo-space")
     keep_where(tmp_path / "history.db", where)
     environment = {"AGENTLOOP_AK": KEY, "AGENTLOOP_SK": SECRET}
     await asyncio.to_thread(ask, tmp_path / "history.db", "plans", where, environment)
@@ -244,13 +183,10 @@ async def test_what_was_listed_before_is_shown_without_an_access_key(
 
 
 async def test_a_platform_that_is_down_leaves_the_old_lists_with_their_age(
-    make_app: Make, tmp_path: Path, fake: FakePlatform, credentials: None
+    make_app: Make, fake: FakePlatform, space: Where, credentials: None
 ) -> None:
-    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
     app = make_app()
-    async with app.run_test(size=(100, 30), notifications=True) as pilot:
-        await pilot.press("B")
-        await see(pilot, "Runs 0")
+    async with plans_of_the_platform(app, (100, 30), "Runs 0") as pilot:
 
         def forbidden(asked: Asked) -> Answer:
             return 403, {"code": "NoPermission", "message": f"not for you {MARKUP[0]}"}
@@ -269,9 +205,8 @@ async def test_a_platform_that_is_down_leaves_the_old_lists_with_their_age(
 
 @pytest.mark.parametrize("size", [(60, 18), (80, 24), (200, 50)])
 async def test_every_panel_is_reached_on_every_terminal(
-    make_app: Make, tmp_path: Path, fake: FakePlatform, credentials: None, size: tuple[int, int]
+    make_app: Make, fake: FakePlatform, space: Where, credentials: None, size: tuple[int, int]
 ) -> None:
-    keep_where(tmp_path / "history.db", Where(_place(fake), "demo-space"))
     app = make_app()
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.press("B")
