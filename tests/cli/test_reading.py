@@ -353,6 +353,19 @@ def test_an_export_has_everything_that_a_damaged_history_still_has(
     assert text
 
 
+def test_an_export_has_the_results_of_a_case_that_is_gone(call: Call, history: Path) -> None:
+    with closing(sqlite3.connect(history)) as connection:
+        connection.execute("DELETE FROM cases WHERE id = (SELECT min(case_key) FROM tasks)")
+        connection.commit()
+    done = call("export", "--history", history, "--format", "jsonl")
+    assert done.status == 3
+    assert "1 of the tasks could not be read" in done.err
+    tasks = [json.loads(line) for line in done.out.splitlines()]
+    assert len(tasks) == len(OUTPUTS)
+    assert [bool(task["input"]) for task in tasks].count(False) == 1
+    assert all(task["attempts"] for task in tasks if task["answered"])
+
+
 def test_doctor_finds_a_healthy_history_well_and_a_damaged_one_not(call: Call, history: Path, tmp_path: Path) -> None:
     done = call("doctor", "--history", history)
     assert done.status == 0, done.out

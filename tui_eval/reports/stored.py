@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tui_eval.store.records import AttemptRecord, RequestRecord, RunRecord, TaskRecord
 
 BATCH = 500
+PART = 50
+"""Tasks whose cases, requests and answers are in memory together: each of them may be megabytes."""
 
 
 def task_views(
@@ -26,7 +28,8 @@ def task_views(
     *,
     unreadable: list[str] | None = None,
 ) -> Iterator[TaskView]:
-    """Every task of a run (or those with these outcomes), in the order of the plan, a few hundred in memory at a time.
+    """Every task of a run (or those with these outcomes), in the order of the plan, with what belongs to some fifty of
+    them in memory at a time.
 
     Raises HistoryError where the history is damaged. With ``unreadable`` it goes on instead, with what can be read,
     and puts the names of the tasks there that are not whole, or not there at all.
@@ -34,12 +37,14 @@ def task_views(
     wanted = None if outcomes is None else tuple(outcomes)
     for request in requests:
         for batch in _batches(stored, run, request, wanted, unreadable):
-            try:
-                yield from _views(stored, request, batch)
-            except HistoryError:
-                if unreadable is None:
-                    raise
-                yield from _readable_parts(stored, request, batch, unreadable)
+            for start in range(0, len(batch), PART):
+                part = batch[start : start + PART]
+                try:
+                    yield from _views(stored, request, part)
+                except HistoryError:
+                    if unreadable is None:
+                        raise
+                    yield from _readable_parts(stored, request, part, unreadable)
 
 
 def _batches(
@@ -104,11 +109,11 @@ def _readable_parts(
         try:
             yield from _views(stored, request, [task])
             continue
-        except (HistoryError, KeyError):
+        except HistoryError:
             unreadable.append(f"{request.name} / {task.case_id}")
         view = TaskView(request.name, task)
         with suppress(HistoryError):
-            view.input = stored.cases_of([task.case_key]).get(task.case_key, {})
+            view.input = stored.case(task.case_key)
         with suppress(HistoryError):
             view.scores = stored.scores_of([task.id]).get(task.id, [])
         with suppress(HistoryError):

@@ -284,16 +284,17 @@ class History:
 
     def case(self, case_key: int) -> dict[str, JsonValue]:
         """The columns of a case. Raises HistoryError when it is gone."""
-        found = self.cases_of([case_key])
-        if case_key not in found:
-            raise HistoryError(f"{self.path}: case {case_key} is not in the history (was its run deleted?)")
-        return found[case_key]
+        return self.cases_of([case_key])[case_key]
 
     def cases_of(self, keys: Iterable[int]) -> dict[int, dict[str, JsonValue]]:
-        """The columns of several cases by key."""
-        rows = self._file.many("SELECT id, codec, data FROM cases WHERE id IN ({})", set(keys))
+        """The columns of several cases by key. Raises HistoryError when one of them is gone."""
+        wanted = set(keys)
+        rows = self._file.many("SELECT id, codec, data FROM cases WHERE id IN ({})", wanted)
         with explaining(self.path):
-            return {key: unpack(codec, data) for key, codec, data in rows}
+            found = {key: unpack(codec, data) for key, codec, data in rows}
+        for missing in wanted.difference(found):
+            raise HistoryError(f"{self.path}: case {missing} is not in the history (was its run deleted?)")
+        return found
 
     # -- attempts and scores --
 
