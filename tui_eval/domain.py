@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import json.encoder
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -127,6 +127,19 @@ def outcome_of(scores: Iterable[Score]) -> Outcome:
     if any(score.error for score in scores) or not any(score.passed for score in scores):
         return Outcome.UNSCORED
     return Outcome.PASSED
+
+
+def why_not_passed(outcome: Outcome, scores: Sequence[Score]) -> str:
+    """The one line of an answered task that says which score decided against it; "" when it passed."""
+    if outcome is Outcome.FAILED:
+        score = next(score for score in scores if score.passed is False)
+        return f"{score.evaluator}: {score.reason or 'did not pass'}"
+    if outcome is Outcome.UNSCORED:
+        for score in scores:
+            if score.error:
+                return f"{score.evaluator}: {score.error}"
+        return "no evaluator gave a verdict" if scores else "the request has no evaluators"
+    return ""
 
 
 def as_text(value: JsonValue) -> str:

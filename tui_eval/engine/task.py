@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tui_eval.domain import Answer, Case, JsonValue, Outcome, Score, as_text, outcome_of
+from tui_eval.domain import Answer, Case, JsonValue, Outcome, as_text, outcome_of, why_not_passed
 from tui_eval.engine.data import Progress, TaskDescription, TaskResult, answer_from_json, answer_to_json
 from tui_eval.engine.judging import judge_answer
 from tui_eval.engine.prepare import PreparedRequest
@@ -228,20 +228,7 @@ async def _score(
     result.trace_id = result.trace_id or answer.trace_id
     result.scores = await judge_answer(request.evaluators, case, answer, sent)
     result.outcome = outcome_of(result.scores)
-    result.message = _why(result.outcome, result.scores)
-
-
-def _why(outcome: Outcome, scores: list[Score]) -> str:
-    """One line for a task that did not pass."""
-    if outcome is Outcome.FAILED:
-        score = next(score for score in scores if score.passed is False)
-        return f"{score.evaluator}: {score.reason or 'did not pass'}"
-    if outcome is Outcome.UNSCORED:
-        for score in scores:
-            if score.error:
-                return f"{score.evaluator}: {score.error}"
-        return "no evaluator gave a verdict" if scores else "the request has no evaluators"
-    return ""
+    result.message = why_not_passed(result.outcome, result.scores)
 
 
 def _no_time_left(failure: SolutionError, request: PreparedRequest) -> str:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tui_eval.domain import Outcome, Score, outcome_of
+from tui_eval.domain import Outcome, Score, outcome_of, why_not_passed
 from tui_eval.store.encoding import clean, finite, shortened, to_json
 from tui_eval.store.faults import explaining
 from tui_eval.store.migrations import transaction
 from tui_eval.store.opening import open_for_writing, open_read_only
+from tui_eval.store.rows import SCORE_COLUMNS, score_record
 
 REPORTED = (Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.UNSCORED)
 """Outcomes that are reported: what was cancelled was not carried out."""
@@ -228,20 +229,20 @@ def _add_scores(connection: sqlite3.Connection, task: int, given: list[Score], p
     row = connection.execute("SELECT request, outcome FROM tasks WHERE id = ?", (task,)).fetchone()
     if row is None or row[1] not in (Outcome.PASSED, Outcome.FAILED, Outcome.UNSCORED):
         return 0
-    request, before = row
-    stored = [
-        Score(name, value, None if passed is None else bool(passed), reason, error, json.loads(detail))
-        for name, value, passed, reason, error, detail in connection.execute(
-            "SELECT evaluator, value, passed, reason, error, detail FROM scores WHERE task = ? ORDER BY position",
-            (task,),
-        )
-    ]
+    query = f"SELECT {SCORE_COLUMNS} FROM scores WHERE task = ? ORDER BY position"
+    stored = [score_record(each) for each in connection.execute(query, (task,))]
     own = [score for score in stored if score.detail.get("platform") != platform]
     theirs = [replace(score, detail={**score.detail, "platform": platform}) for score in given]
-    old = [score for score in stored if score.detail.get("platform") == platform]
-    if old == theirs:
+    if theirs == [score for score in stored if score.detail.get("platform") == platform]:
         return 0
     together = [*own, *theirs]
+    _replace_scores(connection, task, together)
+    request, before = row
+    _judge_by(connection, task, request, before, together)
+    return 1
+
+
+def _replace_scores(connection: sqlite3.Connection, task: int, scores: list[Score]) -> None:
     connection.execute("DELETE FROM scores WHERE task = ?", (task,))
     connection.executemany(
         "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -256,26 +257,25 @@ def _add_scores(connection: sqlite3.Connection, task: int, given: list[Score], p
                 clean(score.error),
                 to_json(dict(score.detail)),
             )
-            for place, score in enumerate(together)
+            for place, score in enumerate(scores)
         ],
     )
-    values = [score.value for score in together if score.value is not None]
-    outcome = outcome_of(together)
-    failed = next((score for score in together if score.passed is False), None)
-    message = f"{failed.evaluator}: {failed.reason or 'did not pass'}" if failed is not None else ""
-    if outcome is Outcome.UNSCORED:
-        message = next((f"{score.evaluator}: {score.error}" for score in together if score.error), "")
-        message = message or "no evaluator gave a verdict"
+
+
+def _judge_by(connection: sqlite3.Connection, task: int, request: int, before: str, scores: list[Score]) -> None:
+    """Give a task the outcome, the mean and the message that these scores make; count it where it is now."""
+    outcome = outcome_of(scores)
+    values = [score.value for score in scores if score.value is not None]
+    mean = sum(values) / len(values) if values else None
+    message = shortened(why_not_passed(outcome, scores), 500)
     connection.execute(
-        "UPDATE tasks SET outcome = ?, score = ?, message = ? WHERE id = ?",
-        (outcome.value, sum(values) / len(values) if values else None, shortened(message, 500), task),
+        "UPDATE tasks SET outcome = ?, score = ?, message = ? WHERE id = ?", (outcome.value, mean, message, task)
     )
     if outcome != before:
         connection.execute(
             f"UPDATE requests SET {before} = {before} - 1, {outcome.value} = {outcome.value} + 1 WHERE id = ?",
             (request,),
         )
-    return 1
 
 
 def read_cache(path: Path, platform: str, key: str) -> tuple[float, Any] | None:
