@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,24 @@ from hypothesis import strategies as st
 
 from tests.analysis.records import counters, task
 from tui_eval.analysis.repeats import by_case, pass_all_k, pass_at_k, summarise_repeats
-from tui_eval.analysis.statistics import Mean, mean_of, percentile, rate_of, t_quantile
-from tui_eval.analysis.summary import Tally, decided_text, shown_ks, state_text, summarise, total_of
+from tui_eval.analysis.statistics import Mean, RunningMean, percentile, rate_of, t_quantile
+from tui_eval.analysis.summary import Summary, Tally, decided_text, shown_ks, state_text, total_of
 from tui_eval.domain import Outcome, Score
-from tui_eval.store.records import Counters, RunState
+from tui_eval.store.records import Counters, RunState, TaskRecord
+
+
+def mean_of(values: Iterable[float | None]) -> Mean:
+    running = RunningMean()
+    for value in values:
+        running.add(value)
+    return running.result()
+
+
+def summarise(counters: Counters, tasks: Iterable[tuple[TaskRecord, Iterable[Score]]], *, repeats: int = 1) -> Summary:
+    tally = Tally(repeats)
+    for each, scores in tasks:
+        tally.add(each, scores)
+    return tally.summary(counters)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -18,7 +18,6 @@ from tui_eval.store.queue import PAGE_BYTES, READ_BYTES
 from tui_eval.store.reader import History
 from tui_eval.store.records import RunRecord, RunState, TaskRecord
 from tui_eval.store.task_pages import SORTS, keyset
-from tui_eval.store.upkeep import move_aside
 from tui_eval.store.writer import HistoryWriter
 
 CYCLE = [Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.UNSCORED]
@@ -152,7 +151,6 @@ async def test_figures_are_streamed_for_every_task(path: Path) -> None:
         assert [(one.case_id, one.latency, one.outcome) for one in values] == [
             (task.case_id, task.latency, task.outcome) for task in history.iter_tasks(run)
         ]
-        assert len(list(history.score_values(run))) == 38
         assert history.size_of(run) > 42 * 300
 
 
@@ -277,7 +275,8 @@ async def test_a_viewer_notices_every_change_and_a_new_file(path: Path) -> None:
             assert history.changed()
             assert len(history.runs()) == 1
             assert not history.changed()
-        move_aside(path)
+        for file in sorted(path.parent.glob("history.db*"), reverse=True):  # the logs before the file they belong to
+            file.rename(file.with_name(f"moved-{file.name}"))
         assert history.changed()
         assert history.runs() == []
 

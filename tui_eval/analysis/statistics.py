@@ -7,10 +7,8 @@ Cornish-Fisher expansion, Abramowitz and Stegun 26.7.5); Wilson's score interval
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-CONFIDENCE = 0.95
 _Z = 1.959963984540054  # two-sided 95 % of the normal distribution
 _T = (
     *(12.706204736, 4.302652730, 3.182446305, 2.776445105, 2.570581836, 2.446911851, 2.364624252, 2.306004135),
@@ -73,14 +71,6 @@ class RunningMean:
         error = deviation / math.sqrt(n)
         reach = t_quantile(n - 1) * error
         return Mean(n, mean, deviation, error, mean - reach, mean + reach)
-
-
-def mean_of(values: Iterable[float | None]) -> Mean:
-    """:class:`Mean` of the values that are there."""
-    running = RunningMean()
-    for value in values:
-        running.add(value)
-    return running.result()
 
 
 def rate_of(count: int, n: int) -> Rate:

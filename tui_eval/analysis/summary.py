@@ -116,14 +116,6 @@ class Tally:
         )
 
 
-def summarise(counters: Counters, tasks: Iterable[tuple[TaskRecord, Iterable[Score]]], *, repeats: int = 1) -> Summary:
-    """The summary of one request (or run) from its counters and its tasks with their scores."""
-    tally = Tally(repeats)
-    for task, scores in tasks:
-        tally.add(task, scores)
-    return tally.summary(counters)
-
-
 def shown_ks(repeats: int) -> list[int]:
     """The k of the pass@k that a summary has for ``n_repeat``: the small ones, some of the others, and all repeats."""
     if repeats < 2:

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 
 from tui_eval.domain import Outcome
 
-FLAVOURS = ("json", "sse", "chat", "command")
-
 
 @dataclass(frozen=True, slots=True)
 class Quirk:

@@ -1,9 +1,9 @@
-"""What goes to an executor and what comes back. Both serialise, so that tasks can run on another machine."""
+"""What goes to an executor and what comes back: plain data both ways."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from tui_eval.domain import Answer, JsonValue, StreamEvent, Usage
@@ -31,13 +31,6 @@ class TaskDescription:
     answer: Mapping[str, Any] | None = None
     attempts_made: int = 0
     latency: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TaskDescription:
-        return cls(**data)
 
 
 TaskResult = FinishedTask

@@ -74,16 +74,3 @@ def flags(options: RegexOptions) -> re.RegexFlag:
         if wanted:
             chosen |= flag
     return chosen
-
-
-def check_regex_options(options: RegexOptions) -> list[str]:
-    """What is wrong with the pattern, with the position of the fault, to be told before a run. Empty when nothing is."""
-    try:
-        re.compile(options.pattern, flags(options))
-    except re.error as error:
-        line = f" (line {error.lineno}, column {error.colno})" if error.lineno and error.lineno > 1 else ""
-        at = "" if error.pos is None else f" at position {error.pos}{line}"
-        return [f"pattern {shown(options.pattern)} is not a regular expression: {error.msg}{at}"]
-    except (OverflowError, RecursionError) as error:
-        return [f"pattern {shown(options.pattern)} is not usable as a regular expression: {error}"]
-    return []

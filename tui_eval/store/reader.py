@@ -151,11 +151,6 @@ class History:
         and of all that finished ``since``. The latency is there only for answers of this run."""
         return self._file.rows(run_queries.TIMINGS, _key(run), step, since)
 
-    def score_values(self, run: RunRecord | int) -> Iterator[tuple[int, str, float | None, bool | None, bool]]:
-        """``(request, evaluator, value, passed, could not decide)`` of every score of a run; streamed."""
-        for request, evaluator, value, passed, undecided in self._file.stream(run_queries.SCORE_VALUES, _key(run)):
-            yield request, evaluator, value, None if passed is None else bool(passed), bool(undecided)
-
     def size_of(self, run: RunRecord | int) -> int:
         """About how many bytes of the history a run takes (what it shares with other runs is counted in full)."""
         with explaining(self.path):

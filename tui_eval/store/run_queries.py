@@ -215,11 +215,6 @@ FROM given CROSS JOIN tasks
 WHERE request IN (SELECT id FROM requests WHERE requests.run = given.run) AND outcome <> 'queued'
     AND (position % step = 0 OR finished_at >= since)
 """
-SCORE_VALUES = """
-SELECT tasks.request, scores.evaluator, scores.value, scores.passed, scores.error <> ''
-FROM requests CROSS JOIN tasks ON tasks.request = requests.id CROSS JOIN scores ON scores.task = tasks.id
-WHERE requests.run = ?
-"""
 
 
 def task_value(row: tuple[Any, ...]) -> TaskValue:

@@ -1,12 +1,11 @@
-"""Changes that people make to the history afterwards: delete a run, tags, a note, give space back, move a broken file
-aside; and a copy of the whole."""
+"""Changes that people make to the history afterwards: delete a run, tags, a note, give space back; and a copy of
+the whole."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
@@ -77,22 +76,6 @@ def set_note(path: Path, run_id: str, note: str) -> None:
 def set_pinned(path: Path, run_id: str, pinned: bool) -> None:
     """Protect a run from deletion, or no longer. Raises UsageError when there is no such run."""
     _set(path, run_id, "pinned", int(pinned))
-
-
-def move_aside(path: Path) -> Path:
-    """Give a broken history another name, with its -wal and -shm files, so that a new one can be started.
-
-    The new name, ``history.db.damaged-YYYYMMDD-HHMMSS``. Raises HistoryError; nothing is ever overwritten.
-    """
-    aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    with explaining(path):
-        for ending in ("-shm", "-wal", ""):
-            source, target = path.with_name(path.name + ending), aside.with_name(aside.name + ending)
-            if target.exists():
-                raise HistoryError(f"{target} is there already: move it first")
-            if source.exists() or not ending:
-                source.rename(target)
-    return aside
 
 
 def why_it_stays(path: Path, run: RunRecord, state: RunState) -> str:

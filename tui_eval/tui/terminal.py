@@ -27,10 +27,6 @@ class Terminal:
     mouse: bool = True
     refresh_hz: float = LOCAL_HZ
 
-    @property
-    def ssh(self) -> bool:
-        return self.refresh_hz < LOCAL_HZ
-
 
 def examine(
     environment: Mapping[str, str],

@@ -11,8 +11,6 @@ import time
 from collections.abc import Mapping
 from urllib.parse import quote
 
-EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
-
 
 def encoded(text: str) -> str:
     """RFC 3986 percent-encoding: everything but letters, digits, ``-``, ``.``, ``_`` and ``~``."""
