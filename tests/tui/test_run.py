@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from tui_eval.display import one_line
 from tui_eval.store.command_box import KINDS
 from tui_eval.store.records import RunState
 from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.projections.tasks import has_repeats
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.panels import fitting_titles
 
@@ -336,3 +338,23 @@ def test_every_tab_of_a_run_has_room(width: int, tasks: str) -> None:
         assert len(gap.join(f"{place + 1} {title}" for place, title in enumerate(shown))) <= width
         assert shown[current] in (titles[current], "Tasks")
         assert [title.split()[0] for title in shown] == ["Requests", "Tasks", "Failures", "Running", "Log"]
+
+
+async def test_repeats_of_a_case_are_told_apart_however_narrow_it_is(make_app: Make, tmp_path: Path) -> None:
+    run = run_record()
+    run.plan["requests"] = [{"name": "prod", "execution": {"n_repeat": 3}}]
+    await write_run(tmp_path / "history.db", run, requests=("prod",))
+    with closing(sqlite3.connect(tmp_path / "history.db")) as connection, connection:
+        connection.execute("UPDATE tasks SET case_id = 'a-case-with-a-name-longer-than-its-column', repeat = position")
+    app = make_app("last")
+    async with app.run_test(size=(60, 18)) as pilot:
+        shown = await see(pilot, "a-case-with")
+        assert "  #" in shown
+        assert re.search(r"✓ passed +a-case-with\S*…  +3 ", shown)
+
+
+def test_a_run_has_repeats_where_any_of_its_requests_has() -> None:
+    assert has_repeats({"requests": [{}, {"execution": {"n_repeat": 2}}]})
+    assert has_repeats({"defaults": {"execution": {"n_repeat": 2}}, "requests": [{}]})
+    assert not has_repeats({"requests": [{"execution": {"n_repeat": 1}}, {"execution": {}}]})
+    assert not has_repeats({})

@@ -1,14 +1,15 @@
-"""Tasks, groups of failures and running tasks of a run as rows."""
+"""Tasks, groups of failures, running tasks and the log of a run as rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tui_eval.analysis.failures import normalised, said
-from tui_eval.display import duration
+from tui_eval.display import duration, local_time
 from tui_eval.domain import Outcome
-from tui_eval.store.records import Activity, TaskRecord
+from tui_eval.store.records import Activity, LogLine, TaskRecord
 from tui_eval.store.run_queries import FailureRow
 from tui_eval.tui.text import line, outcome_text, whole_seconds
 from tui_eval.tui.widgets.cells import Cell, Column, Row
@@ -22,6 +23,8 @@ TASKS = (
     Column("attempts", "tries", 5, priority=3, right=True, sort="attempts"),
     Column("text", "message or output", 14, weight=5, priority=8),
 )
+REPEAT = Column("repeat", "#", 3, priority=7, right=True)
+"""Which repeat a task is, behind its case where cases are asked more than once."""
 FAILURES = (
     Column("count", "how many", 8, priority=10, right=True),
     Column("outcome", "outcome", 10, priority=8),
@@ -36,14 +39,27 @@ SLOTS = (
     Column("attempt", "try", 3, priority=3, right=True),
     Column("detail", "detail", 10, weight=3, priority=5),
 )
-
+LOG = (Column("at", "time", 8), Column("level", "", 7, priority=2), Column("text", "what happened", 20, weight=1))
 
 MOST_MESSAGES = 3000
 OTHER = "(other messages)"
 
 
-def task_row(task: TaskRecord, request_names: Mapping[int, str], live: bool) -> Row:
-    """A task (its key is its key in the history). ``live`` is False when no runner executes the run: nothing runs."""
+def columns(repeats: bool) -> tuple[Column, ...]:
+    """The columns of the tasks of a run, with ``repeats`` when it asks cases more than once."""
+    return (*TASKS[:2], REPEAT, *TASKS[2:]) if repeats else TASKS
+
+
+def has_repeats(plan: Mapping[str, Any]) -> bool:
+    """Whether a run with this plan asks any of its cases more than once."""
+    sections = [plan.get("defaults"), *(plan.get("requests") or ())]
+    executions = [each.get("execution") for each in sections if isinstance(each, Mapping)]
+    return any(isinstance(each, Mapping) and (each.get("n_repeat") or 1) > 1 for each in executions)
+
+
+def task_row(task: TaskRecord, request_names: Mapping[int, str], live: bool, repeats: bool = False) -> Row:
+    """A task (its key is its key in the history). ``live`` is False when no runner executes the run: nothing runs;
+    ``repeats`` as for :func:`columns`."""
     shown = Outcome.QUEUED if task.outcome is Outcome.RUNNING and not live else task.outcome
     outcome = [Cell(outcome_text(shown), shown.value)]
     if task.reused_from:
@@ -52,7 +68,7 @@ def task_row(task: TaskRecord, request_names: Mapping[int, str], live: bool) -> 
         task.id,
         (
             tuple(outcome),
-            case_text(task),
+            *((task.case_id, Cell(str(task.repeat + 1), "muted")) if repeats else (case_text(task),)),
             Cell(request_names.get(task.request, ""), "muted"),
             duration(task.latency),
             "-" if task.score is None else f"{task.score:.2f}",
@@ -154,3 +170,9 @@ def slot_row(activity: Activity, task: TaskRecord | None, request_names: Mapping
             Cell(detail, "muted"),
         ),
     )
+
+
+def log_row(entry: LogLine) -> Row:
+    """A line of the log (its key is its key in the history)."""
+    style = {"warning": "warning", "error": "failed"}.get(entry.level, "muted")
+    return Row(entry.id, (Cell(local_time(entry.at)[11:], "muted"), Cell(entry.level, style), entry.message))

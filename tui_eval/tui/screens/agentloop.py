@@ -51,6 +51,7 @@ class AgentLoopScreen(AgentLoopAsking):
         "agentloop.filter",
         "agentloop.files",
         "agentloop.space",
+        "agentloop.region",
         "app.refresh",
     )
     LABELS: ClassVar = {"app.refresh": "ask again"}
@@ -152,8 +153,10 @@ class AgentLoopScreen(AgentLoopAsking):
             self._stale = True  # it is shown when this screen comes back, unless it is being left
             return
         self._stale = False
+        self.refresh_bindings()
         for name in NAMES:
             table = self.table(name)
+            table.selecting = bool(self.listed) or not self.missing
             found = self.listed.get(name)
             if found is not None and self.sought and found.items:
                 table.set_empty(f"None of the {name} matches.\nChange the filter with /, or clear it with esc.")
@@ -267,6 +270,8 @@ class AgentLoopScreen(AgentLoopAsking):
                 self.focus_panel(len(self.PANELS))  # there is room for one panel only
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("details", "judge", "filter") and self.missing and not self.listed:
+            return False  # what is to be chosen first stands in the line of keys
         return self._list == "plans" if action == "judge" else True
 
     def action_files(self) -> None:

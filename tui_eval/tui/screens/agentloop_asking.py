@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from dataclasses import replace
@@ -40,6 +41,8 @@ class AgentLoopAsking(BaseScreen):
         self.missing = ""
         self.trouble = ""
         self.asking = ""
+        self.begun = asyncio.Event()
+        """Set once it is known where to look: a key that comes sooner waits for it."""
 
     def table(self, name: str) -> LineTable:
         """One of the lists by its name."""
@@ -62,6 +65,8 @@ class AgentLoopAsking(BaseScreen):
             self.where = await away(partial(reading.first_where, path, os.environ))
         except TuiEvalError as error:
             self.trouble = str(error)
+        finally:
+            self.begun.set()
         await self._look()
 
     def ask_again(self) -> None:
@@ -145,6 +150,7 @@ class AgentLoopAsking(BaseScreen):
 
     @asks("dialog", exclusive=True)
     async def action_space(self) -> None:
+        await self.begun.wait()
         where = self.where
         if where.place is None:
             self.notify("Name the region first: press o.", severity="warning")

@@ -51,7 +51,7 @@ class Pick(ModalScreen[Hashable | None]):
     Pick LineTable { background: $surface; }
     """
     BINDINGS: ClassVar = [*keys.bindings("dialog")[:1], *keys.bindings("picking")]
-    HINTS = ("submit", "picking.down", "picking.up", "dialog.cancel")
+    HINTS = ("submit", "dialog.cancel")
     LABELS: ClassVar = {"submit": "choose"}
 
     def __init__(self, title: str, columns: Sequence[Column], offers: Sequence[Offer], *, note: str = "") -> None:

@@ -25,14 +25,12 @@ from tui_eval.tui.run_reading import RunReading, RunView, TasksReading, TasksVie
 from tui_eval.tui.screens.run_keys import RunKeys
 from tui_eval.tui.text import fit, plural, whole_seconds
 from tui_eval.tui.widgets.cell_lines import CellLines
-from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.counts import widths_of
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.panels import Panel, PanelTabs
 from tui_eval.tui.widgets.row_source import PagedSource
 
-_LOG = (Column("at", "time", 8), Column("level", "", 7, priority=2), Column("text", "what happened", 20, weight=1))
 _CYCLE = ("", "outcome:failed,error", "outcome:running")
 _NO_PACE = request_rows.Pace()
 _NAMES = ("requests", "tasks", "failures", "slots", "log")
@@ -121,7 +119,7 @@ class RunScreen(RunKeys):
         yield Panel("Tasks", Static("", id="only", markup=False), tasks, id="p-tasks")
         failures = LineTable(task_rows.FAILURES, id="failures", marking=False, empty="Nothing has failed.")
         slots = LineTable(task_rows.SLOTS, id="slots", marking=False, empty="No task is running.")
-        log = LineTable(_LOG, id="log", marking=False, empty="The log is empty.")
+        log = LineTable(task_rows.LOG, id="log", marking=False, empty="The log is empty.")
         yield Horizontal(
             Panel("Failures", failures, id="p-failures"),
             Panel("Running now", slots, id="p-slots"),
@@ -195,7 +193,7 @@ class RunScreen(RunKeys):
         )
         log = self.table("log")
         following = log.cursor >= log.source.count() - 1
-        log.show([_log_row(entry.id, entry.at, entry.level, entry.message) for entry in view.log])
+        log.show([task_rows.log_row(entry) for entry in view.log])
         if following:
             log.action_last()
         self._show_titles(view)
@@ -255,10 +253,14 @@ class RunScreen(RunKeys):
         if self._source.keys is not view.keys:
             self._source.replace_keys(view.keys)
         names, live = self.view.request_names, self.view.state.live
+        repeats = task_rows.has_repeats(self.view.run.plan)
+        if table.columns != (columns := task_rows.columns(repeats)):
+            table.set_columns(columns)
         for page, tasks in view.pages:
             if page in self._wanted_pages:
                 self._wanted_pages.remove(page)
-            self._source.arrived(page, {key: task_rows.task_row(task, names, live) for key, task in tasks.items()})
+            rows = {key: task_rows.task_row(task, names, live, repeats) for key, task in tasks.items()}
+            self._source.arrived(page, rows)
         table.set_empty(
             "No task matches.\nChange the filter with /, or clear it with esc."
             if view.wanted.narrowed
@@ -391,8 +393,3 @@ class RunScreen(RunKeys):
         self.set_class(event.size.height < 34, "-one-panel")
         if self.view is not None:
             self.call_after_refresh(self._show)
-
-
-def _log_row(key: int, at: float, level: str, message: str) -> Row:
-    style = {"warning": "warning", "error": "failed"}.get(level, "muted")
-    return Row(key, (Cell(local_time(at)[11:], "muted"), Cell(level, style), message))
