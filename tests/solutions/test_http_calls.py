@@ -157,6 +157,37 @@ def test_the_preview_is_what_is_sent_with_references_in_place() -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/a/../b/./c", "/b/c"),
+        ("/users/../admin?x=/../y", "/admin?x=/../y"),
+        ("/../../x", "/x"),
+        ("//a//../b/", "//a/b/"),
+        ("/a/..", "/"),
+        ("/.hidden/x...", "/.hidden/x..."),
+    ],
+)
+async def test_a_preview_shows_where_the_dots_of_a_path_lead(path: str, target: str) -> None:
+    async with play({"paths": {target.partition("?")[0]: OK}}) as server:
+        solution = HttpSolution(HttpOptions(url=server.url(path)), SETUP)
+        request = rendered({"url": server.url(path)})
+        await solution.call(request, context())
+        await solution.aclose()
+        assert server.requests[0].target == target
+        assert solution.preview(request)["url"] == server.url(target)
+
+
+def test_a_preview_tells_of_the_credentials_that_an_address_becomes() -> None:
+    solution = HttpSolution(HttpOptions(url="http://h/"), SETUP)
+    url = "http://me:${PASSWORD}@h/a@b"
+    assert solution.preview(rendered({"url": url}))["headers"]["authorization"] == "(Basic, from the address)"
+    own = solution.preview(rendered({"url": url, "headers": {"Authorization": "Own x"}}))
+    assert own["headers"]["authorization"] == "Own x"
+    assert "authorization" not in solution.preview(rendered({"url": "http://h/a@b"}))["headers"]
+    assert solution.preview(rendered({"url": "${BASE}/../x"}))["url"] == "${BASE}/../x"
+
+
+@pytest.mark.parametrize(
     ("url", "host"),
     [
         ("http://Example.COM/x", "example.com"),

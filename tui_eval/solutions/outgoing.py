@@ -21,6 +21,7 @@ from tui_eval.net.trace import TraceContext
 USER_AGENT = f"tui-eval/{__version__}"
 ACCEPT = "application/json, text/event-stream;q=0.9, */*;q=0.8"
 NEW_EACH_TIME = "(new for each attempt)"
+FROM_THE_ADDRESS = "(Basic, from the address)"
 
 # RFC 9110, section 7.6.1: these belong to the connection, which is not the user's. The length is what is sent.
 _OF_THE_CONNECTION = frozenset(
@@ -39,6 +40,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _HOST = re.compile(rb"[A-Za-z0-9._~:-]+")
 _REFERENCE = re.compile(r"%24%7B([A-Za-z_][A-Za-z0-9_]*)%7D")
+_USERINFO = re.compile(r"[A-Za-z]+://[^/?#]*@")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _CONTENT_TYPES = {
     "body": "application/json",
@@ -64,6 +66,8 @@ class Outgoing:
         """What is sent, as JSON. A reference ``${NAME}`` in the address stays readable."""
         url = _REFERENCE.sub(r"${\1}", self.url) if "%24" in self.url else self.url
         shown: dict[str, Any] = {"method": self.method, "url": url, "headers": dict(self.headers)}
+        if "@" in url and "authorization" not in self.headers and _USERINFO.match(url):
+            shown["headers"]["authorization"] = FROM_THE_ADDRESS
         if self.body is not None:
             name, value = self.body
             shown[name] = value
@@ -213,12 +217,31 @@ def _add_baggage(headers: dict[str, Any], baggage: Mapping[str, str]) -> None:
 
 def _with_params(url: str, params: Mapping[str, Any]) -> str:
     url = url.partition("#")[0]
+    if "/." in url:
+        url = _without_dots(url)
     query = urlencode(pairs_of(params), quote_via=quote, errors="replace") if params else ""
     if not query:
         return url
     if "?" not in url:
         return f"{url}?{query}"
     return url + query if url.endswith(("?", "&")) else f"{url}&{query}"
+
+
+def _without_dots(url: str) -> str:
+    """The steps ``.`` and ``..`` of the path carried out, as httpx does before it sends (RFC 3986, section 5.2.4): data
+    in a path may hold them, and a preview shows where they lead."""
+    address, mark, query = url.partition("?")
+    scheme, separator, rest = address.partition("://")
+    if not separator:  # `${BASE}/../x`: where it leads is not known here
+        return url
+    host, slash, path = rest.partition("/")
+    kept: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            del kept[-1:]
+        elif step != ".":
+            kept.append(step)
+    return f"{scheme}://{host}{slash}{'/'.join(kept)}{mark}{query}"
 
 
 def _header_bytes(name: str, value: Any) -> bytes:
