@@ -21,6 +21,7 @@ from tui_eval.tui.launch_saving import plan_to_save, write_plan, wrong_name
 from tui_eval.tui.projections import launch as shown
 from tui_eval.tui.projections import launch_settings as forms
 from tui_eval.tui.projections.launch import Limits
+from tui_eval.tui.projections.preflight import Note
 
 SECRET = "hunter2-hunter2-hunter2"
 PLAN = """\
@@ -111,7 +112,7 @@ def test_a_typed_override_is_shown_as_a_difference_and_a_credential_is_not_shown
 
 def test_a_plan_row_shows_its_last_run(tmp_path: Path) -> None:
     now = datetime.now().astimezone()
-    found = [Found("plan", tmp_path / name, name, 1, 0.0) for name in ("p.yaml", "q.yaml")]
+    found = [Found("plan", tmp_path / name, name, 1) for name in ("p.yaml", "q.yaml")]
     last = {str(tmp_path / "p.yaml"): RunOverview(run_record("p"), Counters(), RunState.FAILED)}
     compose, ran, never = shown.plan_rows(found, last, tmp_path, now)
     assert (compose.key, ran.key) == (shown.BUILD, str(tmp_path / "p.yaml"))
@@ -195,7 +196,7 @@ def test_the_first_line_says_what_stands_in_the_way() -> None:
     assert shown.headline(None, [])[1] == "running"
     ready = Verdict((), (Fault("odd", warning=True),), ())
     assert shown.headline(ready, []) == ("✓ ready to start, 1 warning: press r", "passed")
-    stopped = [shown.Note("missing", "KEY", "KEY"), shown.Note("fault", "a"), shown.Note("fault", "b")]
+    stopped = [Note("missing", "KEY", "KEY"), Note("fault", "a"), Note("fault", "b")]
     assert shown.headline(ready, stopped) == ("✗ cannot start: 1 missing variable, 2 faults", "failed")
     assert shown.headline(None, [], "no engine") == ("✗ no engine", "failed")
 

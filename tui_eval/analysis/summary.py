@@ -36,7 +36,6 @@ class Summary:
     pass_rate: Rate
     mean: Mean
     evaluators: tuple[EvaluatorSummary, ...] = ()
-    latency_mean: float | None = None
     latency_p50: float | None = None
     latency_p95: float | None = None
     repeats: tuple[RepeatSummary, ...] = ()
@@ -109,7 +108,6 @@ class Tally:
             pass_rate=rate_of(counters.passed, counters.decided),
             mean=self._mean.result(),
             evaluators=evaluators,
-            latency_mean=math.fsum(latencies) / len(latencies) if latencies else None,
             latency_p50=percentile(latencies, 0.5),
             latency_p95=percentile(latencies, 0.95),
             repeats=tuple(summarise_repeats(self._cases.values(), k) for k in ks),

@@ -31,7 +31,6 @@ class LiveDemo:
 
     run_id: str
     agent: int
-    address: str
 
     def end_agent(self) -> None:
         """End the agent now; nothing happens when it has ended already."""
@@ -60,7 +59,7 @@ def start(history: Path) -> LiveDemo:
     )
     # The plan starts `python3`: let it be this one, also when its folder is not on the path.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    demo = LiveDemo(run_id, process.pid, address)
+    demo = LiveDemo(run_id, process.pid)
     try:
         start_detached(job, environment={"PATH": path})
     except BaseException:

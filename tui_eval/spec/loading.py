@@ -52,9 +52,9 @@ class LoadedPlan:
 
     ``folder`` (absolute) is where relative paths start. ``stored`` is the resolved plan as JSON data fit for the
     history: defaults and saved files merged in, ``${NAME}`` in place, typed credentials hidden; it loads again as a
-    plan. ``resolved`` is the same with typed credentials (memory only), ``source_text`` the file as typed (memory
-    only too). ``platforms`` has the platform sections by name. ``secrets`` knows every value to keep out of what is written. ``references`` are the names of all
-    environment variables that the plan needs.
+    plan. ``resolved`` is the same with typed credentials (memory only). ``platforms`` has the platform sections by
+    name. ``secrets`` knows every value to keep out of what is written. ``references`` are the names of all environment
+    variables that the plan needs.
     """
 
     plan: Plan = field(repr=False)
@@ -65,7 +65,6 @@ class LoadedPlan:
     secrets: Secrets
     stored: dict[str, Any] = field(repr=False)
     resolved: dict[str, Any] = field(repr=False)
-    source_text: str = field(repr=False, default="")
     references: frozenset[str] = frozenset()
     platforms: Mapping[str, LoadedPlatform] = field(repr=False, default_factory=dict)
 
@@ -76,7 +75,6 @@ class _Source:
     file: str
     path: Path | None
     folder: Path
-    text: str
     faults: list[Fault]
 
 
@@ -128,14 +126,13 @@ def _open(source: Path | str | Mapping[str, Any] | BaseModel, folder: Path | Non
     if isinstance(source, Mapping):
         base = Path(os.path.abspath(folder if folder is not None else Path.cwd()))
         try:
-            return _Source(node_of(source, Place()), "", None, base, "", [])
+            return _Source(node_of(source, Place()), "", None, base, [])
         except ValueError as error:
             raise SpecError([Fault(str(error), hint="a plan is made of JSON values")]) from None
     path, name = Path(source), str(source)
-    text = read_text(path, name)
-    root, faults = compose(text, name)
+    root, faults = compose(read_text(path, name), name)
     base = Path(os.path.abspath(folder if folder is not None else path.parent))
-    return _Source(root, name, path, base, text, faults)
+    return _Source(root, name, path, base, faults)
 
 
 class _Loader:
@@ -192,7 +189,6 @@ class _Loader:
             secrets=secrets,
             stored=hide_plan(resolved),
             resolved=resolved,
-            source_text=self.source.text,
             references=frozenset(self.reader.names),
             platforms=self.platforms,
         )

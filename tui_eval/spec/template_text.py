@@ -22,14 +22,13 @@ class TemplateText:
 
     ``render`` takes the names a template may use and gives the value. ``names`` are the names it uses beside the
     globals; ``columns`` the columns among them and among ``input.<column>``; ``guarded`` the columns it can do
-    without (``default``, ``is defined``). ``lone`` is true when the text is one expression and nothing else.
+    without (``default``, ``is defined``).
     """
 
     render: Callable[[Mapping[str, Any]], Any]
     names: frozenset[str]
     columns: frozenset[str]
     guarded: frozenset[str]
-    lone: bool
 
 
 def compile_text(text: str, literal: Callable[[str], str], *, as_text: bool) -> TemplateText:
@@ -43,12 +42,12 @@ def compile_text(text: str, literal: Callable[[str], str], *, as_text: bool) -> 
     columns, guarded = _columns(tree, names)
     lone = _lone_expression(tree)
     if lone is None:
-        return TemplateText(_mixed(tree), names, columns, guarded, False)
+        return TemplateText(_mixed(tree), names, columns, guarded)
     render = _lone(lone, plain_already=isinstance(lone, nodes.Name | nodes.Getattr | nodes.Getitem))
     if as_text:
         value = render
         render = lambda given: text_of(value(given))  # noqa: E731
-    return TemplateText(render, names, columns, guarded, True)
+    return TemplateText(render, names, columns, guarded)
 
 
 def _lone_expression(tree: nodes.Template) -> nodes.Expr | None:

@@ -44,13 +44,12 @@ _JSON_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|[{}\[\]:,]|[^\s"{}\[\]:,]+')
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One file. ``name`` is its own name for itself, else the file's; ``size`` in bytes, ``mtime`` in seconds."""
+    """One file. ``name`` is its own name for itself, else the file's; ``size`` in bytes."""
 
     kind: FoundKind
     path: Path
     name: str
     size: int
-    mtime: float
 
 
 @dataclass(slots=True)
@@ -128,7 +127,7 @@ def _look_at(entry: os.DirEntry[str]) -> Found | None:
     kind, name = ("dataset", "") if suffix in _DATASETS else classify(_beginning(path), path.name)
     if kind is None:
         return None
-    return Found(kind, path, name or path.stem, status.st_size, status.st_mtime)
+    return Found(kind, path, name or path.stem, status.st_size)
 
 
 def kind_of(path: Path) -> FoundKind | None:
