@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -75,6 +76,7 @@ def test_samples_are_copied_once_and_never_over_something(tmp_path: Path) -> Non
     assert demo(tmp_path / "h.db", "--copy-samples", str(target)).returncode == 0
     assert (target / "quickstart.yaml").is_file()
     assert (target / "data" / "quickstart.jsonl").is_file()
+    assert (target / "README.md").is_file()
     again = demo(tmp_path / "h.db", "--copy-samples", str(target))
     assert again.returncode == 2
     assert "not empty" in again.stderr
@@ -86,3 +88,21 @@ def test_a_port_in_use_is_told_in_words(tmp_path: Path) -> None:
         done = demo(tmp_path / "h.db", "--serve", "--port", str(port))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"port {port} is in use; name another one" in done.stderr
+
+
+def test_what_to_type_next_can_be_typed(tmp_path: Path) -> None:
+    """Who has not activated the environment is told the path of the program, who has its name; paths are quoted."""
+    program = Path(sys.executable).parent / "tui-eval"
+    target = tmp_path / "mes évals"
+    for path, name in (("/usr/bin:/bin", str(program)), (f"{program.parent}:/usr/bin:/bin", "tui-eval")):
+        told = subprocess.run(
+            [str(program), "demo", "--copy-samples", str(target / name.replace("/", "_"))],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            env={**os.environ, "PATH": path, "LANG": "C.UTF-8"},
+            check=True,
+        )
+        serve, run = told.stdout.splitlines()[-2:]
+        assert shlex.split(serve) == [name, "demo", "--serve", "--port", "8799"]
+        assert Path(shlex.split(run)[-1]).is_file()

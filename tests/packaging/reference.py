@@ -19,8 +19,9 @@ from tui_eval.cli.app import VERBS
 from tui_eval.cli.errors import EXIT_STATUSES
 from tui_eval.spec import kinds, model
 from tui_eval.spec.agentloop_options import AgentLoopOptions
-from tui_eval.spec.datalayer_options import DatalayerOptions
+from tui_eval.spec.datalayer_options import AgentServer, CloudLaunch, DatalayerOptions
 from tui_eval.spec.evaluator_options import EvaluatorOptions
+from tui_eval.spec.solution_options import Tls
 from tui_eval.tui import keys
 
 README = Path(__file__).parents[2] / "README.md"
@@ -35,6 +36,9 @@ _SECTIONS = {
     "dataset": model.Dataset,
     "sample": model.Sample,
     "execution": model.Execution,
+    "tls": Tls,
+    "datalayer server": AgentServer,
+    "datalayer cloud": CloudLaunch,
 }
 _NAMES: dict[Any, str] = {
     str: "text",

@@ -36,6 +36,13 @@ def test_the_whole_check_runs_the_command_line_of_the_readme() -> None:
     subprocess.run(["bash", "-n", str(script)], check=True, timeout=30)
 
 
+def test_every_sample_plan_is_in_the_list_of_samples() -> None:
+    folder = ROOT / "sample_specs"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\]\(([^)]+)\)", text))
+    assert named == {str(path.relative_to(folder)) for path in (*folder.glob("*.yaml"), *folder.glob("*/launch.yaml"))}
+
+
 def test_the_licence_is_the_whole_text() -> None:
     text = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "Apache License" in text

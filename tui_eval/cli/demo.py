@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -101,10 +102,19 @@ def _copy_samples(target: Path) -> int:
         )
     except OSError as error:
         raise UsageError(f"the samples cannot be copied to {target}: {error.strerror or error}") from error
-    out(f"The sample plans are in {safe(str(target))}. They call the embedded agent:")
-    out("  tui-eval demo --serve --port 8799")
-    out(f"  {AGENT_VARIABLE}=http://127.0.0.1:8799 tui-eval run {safe(str(target / 'http-json.yaml'))}")
+    plan = safe(shlex.quote(str(target / "minimal.yaml")))
+    out(f"The sample plans are in {safe(str(target))}; README.md there says what each one shows.")
+    out("They call the embedded agent, until you put your own in. Start it, and in another terminal run one:")
+    out(f"  {_program()} demo --serve --port 8799")
+    out(f"  {AGENT_VARIABLE}=http://127.0.0.1:8799 {_program()} run {plan}")
     return 0
+
+
+def _program() -> str:
+    """How this program is called from the shell that started it: by its name, or by its path where that is not found."""
+    name = "tui-eval"
+    started = sys.argv[0] if sys.argv else name
+    return name if shutil.which(name) or Path(started).name != name else shlex.quote(started)
 
 
 def _serve(port: int) -> int:
@@ -194,11 +204,11 @@ def _print_result(ended: Ended, surprises: list[str], history: Path | None) -> N
         return
     run_id = ended.run.run_id
     hints = {
-        f"tui-eval show {run_id} --case capital-australia": "one case in full",
-        f"tui-eval export {run_id} --format md": "the result as a document",
-        "tui-eval demo --copy-samples my-evals": "plans to start from",
+        f"{_program()} show {run_id} --case capital-australia": "one case in full",
+        f"{_program()} export {run_id} --format md": "the result as a document",
+        f"{_program()} demo --copy-samples my-evals": "plans to start from",
     }
     out("The demo went as designed: every wrong answer and every failure above was made on purpose.")
     out()
     for command, use in hints.items():
-        out(f"  {command:<60} {use}")
+        out(f"  {command:<{max(map(len, hints))}}  {use}")

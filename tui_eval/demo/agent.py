@@ -8,6 +8,7 @@ It prints its address on the first line. Paths (``/ms/20/json`` is ``/json?ms=20
     POST /sse?ms=L&chunks=K&gap=G         text/event-stream: {"delta": …} … [DONE]
     POST /openai/v1/chat/completions      OpenAI-compatible, "stream": true or not
     GET  /openai/v1/models
+    POST /api/chat                        the AI SDK's UI message stream
     POST /flaky?mode=M&share=P            a share P of the calls (evenly spread) fails in the way M, the rest is /json:
                                           any status from 400 to 599 (429 and 503 with Retry-After: &retry_after=S),
                                           drop, cut, hang, garbage, drip (&gap=MS a byte), flood

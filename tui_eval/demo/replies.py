@@ -54,13 +54,13 @@ class Asked:
 
 
 def question_in(body: JsonValue) -> JsonValue:
-    """What is asked in a body: a chat's last user message, a known key, else the body itself."""
+    """What is asked in a body: a chat's last user message (`content`, or `parts`), a known key, else the body itself."""
     if not isinstance(body, dict):
         return body
     messages = body.get("messages")
     if isinstance(messages, list):
         users = [message for message in messages if isinstance(message, dict) and message.get("role") == "user"]
-        return _message_text(users[-1].get("content")) if users else ""
+        return _message_text(users[-1].get("content") or users[-1].get("parts")) if users else ""
     return next((body[key] for key in QUESTION_KEYS if key in body), body)
 
 
@@ -79,10 +79,10 @@ def trace_id_for(traceparent: str, body: bytes) -> str:
 
 
 def flavour_of(path: str) -> str:
-    """``json``, ``sse`` or ``chat``; ``""`` for a path that is not an agent's."""
+    """``json``, ``sse``, ``chat`` or ``ui``; ``""`` for a path that is not an agent's."""
     if path.endswith("/chat/completions"):
         return "chat"
-    return {"/json": "json", "/flaky": "json", "/sse": "sse"}.get(path, "")
+    return {"/json": "json", "/flaky": "json", "/sse": "sse", "/api/chat": "ui"}.get(path, "")
 
 
 def agent_reply(asked: Asked) -> Reply:
@@ -93,7 +93,7 @@ def agent_reply(asked: Asked) -> Reply:
     if isinstance(asked.body, dict) and "fault" in asked.body:
         fault, times = str(asked.body["fault"] or ""), int(asked.body.get("fault_times", 0))
     output = _output(asked, quirk.says)
-    good = {"json": _json_reply, "sse": _sse_reply, "chat": _chat_reply}[flavour](asked, output)
+    good = {"json": _json_reply, "sse": _sse_reply, "chat": _chat_reply, "ui": _ui_reply}[flavour](asked, output)
     good = replace(good, delay_ms=asked.number("ms", quirk.delay_ms))
     if fault and (not times or asked.earlier < times):
         return with_fault(good, fault, asked)
@@ -178,6 +178,22 @@ def _chat_reply(asked: Asked, output: JsonValue) -> Reply:
     if isinstance(options, dict) and options.get("include_usage"):
         events.append({"choices": [], "usage": usage})
     return _stream(asked, [_dump({**base, "object": "chat.completion.chunk", **event}) for event in events])
+
+
+def _ui_reply(asked: Asked, output: JsonValue) -> Reply:
+    """The AI SDK's UI message stream, with the token counts where pydantic-ai's adapter puts them."""
+    usage = {"pydantic_ai": {"usage": _usage(asked.question, output)}}
+    events: list[dict[str, Any]] = [
+        {"type": "start"},
+        {"type": "start-step"},
+        {"type": "text-start", "id": "text-1"},
+        *({"type": "text-delta", "id": "text-1", "delta": piece} for piece in _pieces(as_text(output))),
+        {"type": "text-end", "id": "text-1"},
+        {"type": "message-metadata", "messageMetadata": usage},
+        {"type": "finish-step"},
+        {"type": "finish", "finishReason": "stop"},
+    ]
+    return _stream(asked, [_dump(event) for event in events])
 
 
 def _stream(asked: Asked, payloads: list[bytes]) -> Reply:

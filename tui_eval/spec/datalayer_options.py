@@ -98,11 +98,11 @@ class DatalayerOptions(Strict):
         "local", description="Agents on a server here, or launches on the platform (with an API key)."
     )
     grading: Literal["strict", "compat"] = Field("strict", description="How the evalset's pass rate is judged.")
-    server: AgentServer = Field(default_factory=AgentServer)
+    server: AgentServer = Field(default_factory=AgentServer, description="The agent-runtimes server of local runs.")
     agent: dict[str, Any] = Field(
         default_factory=dict, description="Added to what makes an agent: `model`, `system_prompt`, `backendTools`, …"
     )
-    cloud: CloudLaunch = Field(default_factory=CloudLaunch)
+    cloud: CloudLaunch = Field(default_factory=CloudLaunch, description="Launches on the platform.")
     report: bool = Field(False, description="Report evalset, experiments and runs to the platform.")
     evalset_name: str | None = Field(None, min_length=1, description="Name of the evalset on the platform.")
     report_folder: str | None = Field(
@@ -146,7 +146,9 @@ class DatalayerGrading(EvaluatorOptions):
     variables = None
 
     id: Literal["datalayer"] = "datalayer"
-    grading: Literal["strict", "compat"] = "strict"
+    grading: Literal["strict", "compat"] = Field(
+        "strict", description="`strict`: what cannot be compared is unscored; `compat`: as Datalayer's runner."
+    )
     judge: JudgeModel | None = Field(None, description="The model that `llm_judge` asks.")
     output_schema: dict[str, Any] | bool | None = Field(
         None, description="Also check the output against this JSON Schema."

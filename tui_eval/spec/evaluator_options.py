@@ -34,7 +34,9 @@ class EvaluatorOptions(Strict):
 
     id: str = Field(description="The kind.")
     name: str | None = Field(None, description="Name of the score. Default: the kind; must be unique in a request.")
-    variable_mapping: dict[str, str] = Field(default_factory=dict)
+    variable_mapping: dict[str, str] = Field(
+        default_factory=dict, description="What it reads: variable -> `experiment_output`, `dataset.<column>`, …"
+    )
     negate: bool = Field(False, alias="not", description="Pass when the check says no.")
 
     def judge_options(self) -> JudgeOptions | None:
@@ -79,7 +81,7 @@ class ContainsOptions(Expecting):
     """
 
     id: Literal["contains"] = "contains"
-    ignore_case: bool = False
+    ignore_case: bool = Field(False, description="Upper and lower case are the same.")
     mode: Literal["all", "any"] = Field("all", description="For a list of expected texts.")
 
 
@@ -87,12 +89,14 @@ class RegexOptions(EvaluatorOptions):
     """Python's ``re`` on the text form of the output, in a process that is killed after ``timeout_seconds``."""
 
     id: Literal["regex"] = "regex"
-    pattern: Annotated[str, Pattern, Resolved]
-    match: Literal["search", "full"] = "search"
-    ignore_case: bool = False
+    pattern: Annotated[str, Pattern, Resolved] = Field(description="The regular expression.")
+    match: Literal["search", "full"] = Field(
+        "search", description="`search`: it is found anywhere; `full`: it is the whole output."
+    )
+    ignore_case: bool = Field(False, description="Upper and lower case are the same.")
     multiline: bool = Field(False, description="^ and $ also match at line breaks.")
     dotall: bool = Field(False, description=". also matches a line break.")
-    timeout_seconds: float = Field(2.0, gt=0, le=60)
+    timeout_seconds: float = Field(2.0, gt=0, le=60, description="A slower match is unscored.")
 
 
 class JsonOptions(EvaluatorOptions):
@@ -132,7 +136,7 @@ class NumericOptions(Expecting):
     """
 
     id: Literal["numeric"] = "numeric"
-    absolute: float = Field(0.0, ge=0, allow_inf_nan=False)
+    absolute: float = Field(0.0, ge=0, allow_inf_nan=False, description="Largest difference that still passes.")
     relative: float = Field(0.0, ge=0, allow_inf_nan=False, description="Share of the expected value's size.")
     find: Literal["whole", "last", "first"] = Field("whole", description="`last`: the last number in a text.")
     thousands: Literal[",", "_", "'"] | None = Field(
@@ -148,7 +152,7 @@ class SimilarityOptions(Expecting):
         "ratio"
     )
     threshold: float | None = Field(0.8, ge=0, le=1, description="null: informative only.")
-    ignore_case: bool = False
+    ignore_case: bool = Field(False, description="Upper and lower case are the same.")
 
 
 class PythonEvaluatorOptions(EvaluatorOptions):
@@ -158,11 +162,15 @@ class PythonEvaluatorOptions(EvaluatorOptions):
 
     id: Literal["python"] = "python"
     function: str = Field(pattern=r"^[\w.]+:[\w.]+$", description="`module:function`, sync or async.")
-    path: Annotated[str | None, Resolved] = None
+    path: Annotated[str | None, Resolved] = Field(
+        None, description="Folder to import from. Default: the plan's folder."
+    )
     threshold: float | None = Field(
         None, description="A number passes from here on. Without it a number is informative."
     )
-    arguments: Annotated[dict[str, Any], Resolved] = Field(default_factory=dict)
+    arguments: Annotated[dict[str, Any], Resolved] = Field(
+        default_factory=dict, description="Keyword arguments beside the variables."
+    )
 
 
 class CommandEvaluatorOptions(EvaluatorOptions):
@@ -171,11 +179,13 @@ class CommandEvaluatorOptions(EvaluatorOptions):
     variables = None
 
     id: Literal["command"] = "command"
-    argv: list[str] = Field(min_length=1)
-    env: Variables = Field(default_factory=dict)
-    cwd: Annotated[str | None, Resolved] = None
-    verdict: Literal["json", "exit_code"] = "json"
-    threshold: float | None = None
+    argv: list[str] = Field(min_length=1, description="Program and arguments; no shell sees them.")
+    env: Variables = Field(default_factory=dict, description="Added to our own environment.")
+    cwd: Annotated[str | None, Resolved] = Field(None, description="Default: the plan's folder.")
+    verdict: Literal["json", "exit_code"] = Field(
+        "json", description="`json`: {score, passed, reason} on stdout; `exit_code`: 0 passed, 1 failed."
+    )
+    threshold: float | None = Field(None, description="A verdict that is only a number passes from here on.")
 
 
 class JudgeOptions(EvaluatorOptions):
@@ -188,22 +198,24 @@ class JudgeOptions(EvaluatorOptions):
     variables = None
 
     id: Literal["judge"] = "judge"
-    base_url: Annotated[str, Address]
-    model: str
-    api_key: str | None = None
-    rubric: Annotated[str, Resolved] = Field(min_length=1)
-    answer_type: Literal["score", "yes_no"] = "score"
-    range: tuple[float, float] = (0.0, 1.0)
+    base_url: Annotated[str, Address] = Field(description="Up to and with `/v1`; `/chat/completions` is added.")
+    model: str = Field(description="Name of the judging model.")
+    api_key: str | None = Field(None, description="Sent as a bearer token; write `${NAME}`.")
+    rubric: Annotated[str, Resolved] = Field(min_length=1, description="What the model judges by, in words.")
+    answer_type: Literal["score", "yes_no"] = Field("score", description="A number in `range`, or yes or no.")
+    range: tuple[float, float] = Field((0.0, 1.0), description="Lowest and highest score.")
     threshold: float | None = Field(
         None, description="Default: the middle of the range. null: informative only. Not for yes_no."
     )
     verdict: Literal["only", "last"] = Field("only", description="`last`: take the last object of several.")
     repair: bool = Field(False, description="Accept comments in the verdict's JSON, with a note.")
-    max_retries: int = Field(2, ge=0, le=20)
+    max_retries: int = Field(2, ge=0, le=20, description="Further calls after a refused or failed one.")
     params: dict[str, Any] = Field(default_factory=dict, description="temperature, …")
-    headers: Headers = Field(default_factory=dict)
-    proxy: ProxyText | None = None
-    tls: Annotated[Tls, Resolved] = Field(default_factory=Tls)
+    headers: Headers = Field(default_factory=dict, description="Of every call; values may hold `${NAME}`.")
+    proxy: ProxyText | None = Field(None, description="Proxy address; `${NAME}` allowed.")
+    tls: Annotated[Tls, Resolved] = Field(
+        default_factory=Tls, description="Certificates: which server is believed, what is shown to it."
+    )
 
     def judge_options(self) -> JudgeOptions | None:
         return self

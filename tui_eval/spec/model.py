@@ -80,7 +80,7 @@ class Dataset(Strict):
     )
     json_columns: list[str] = Field(default_factory=list, description="CSV columns whose cells are JSON.")
     skip_bad_lines: bool = Field(False, description="Leave broken lines out (recorded in the run) instead of refusing.")
-    sample: Sample = Field(default_factory=Sample)
+    sample: Sample = Field(default_factory=Sample, description="Which cases take part; default: all.")
 
     @model_validator(mode="after")
     def _one_source(self) -> Dataset:
@@ -156,39 +156,39 @@ class Defaults(Strict):
 class RequestHead(Strict):
     """What a request is called."""
 
-    name: str = Field(min_length=1, max_length=200)
-    tags: list[str] = Field(default_factory=list)
+    name: str = Field(min_length=1, max_length=200, description="Unique in the plan; results are shown under it.")
+    tags: list[str] = Field(default_factory=list, description="Words of your own, kept with the request.")
 
 
 class Request(RequestHead):
     """One named evaluation: dataset x solution x evaluators x execution, after the defaults were merged in."""
 
-    dataset: Dataset
+    dataset: Dataset = Field(description="Where the cases come from.")
     solution: dict[str, Any] = Field(description="`type` and the options of that kind.")
     evaluators: list[dict[str, Any]] = Field(
         default_factory=list, description="Each: `id` and the options of that kind."
     )
-    execution: Execution = Field(default_factory=lambda: Execution())
+    execution: Execution = Field(default_factory=lambda: Execution(), description="Repeats, retries, time limits.")
 
 
 class PlanHead(Strict):
     """The part of a plan that is about all requests."""
 
-    version: Literal[1]
-    name: str = Field(min_length=1, max_length=200)
-    description: str = ""
+    version: Literal[1] = Field(description="Of the file format.")
+    name: str = Field(min_length=1, max_length=200, description="What its runs are called in the history.")
+    description: str = Field("", description="For people; kept with every run.")
     task_concurrency: int = Field(8, ge=1, le=4096, description="Tasks in flight over all requests.")
-    runtime: Runtime = Field(default_factory=Runtime)
+    runtime: Runtime = Field(default_factory=Runtime, description="Limits of the whole run.")
     agentloop: dict[str, Any] | None = Field(
         None, description="An experiment plan of AgentLoop to take the cases from and to report to."
     )
     datalayer: dict[str, Any] | None = Field(
         None, description="Where agents of agentspecs run, and whether the results are reported to Datalayer."
     )
-    tags: list[str] = Field(default_factory=list)
+    tags: list[str] = Field(default_factory=list, description="Words to find its runs by.")
 
 
 class Plan(PlanHead):
     """A plan: what one launch runs, the defaults merged into its requests."""
 
-    requests: list[Request] = Field(min_length=1)
+    requests: list[Request] = Field(min_length=1, description="What is evaluated, side by side under one limit.")

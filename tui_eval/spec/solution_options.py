@@ -67,8 +67,10 @@ class HttpOptions(Strict):
 
     type: Literal["http"] = "http"
     url: Annotated[str, Template, Address] = Field(description="http:// or https:// address.")
-    method: str = Field("POST", pattern=r"^[A-Za-z]+$")
-    headers: Annotated[Headers, Template] = Field(default_factory=dict)
+    method: str = Field("POST", pattern=r"^[A-Za-z]+$", description="GET, POST, PUT, …")
+    headers: Annotated[Headers, Template] = Field(
+        default_factory=dict, description="Of every call; values may hold `${NAME}`."
+    )
     params: TemplateMap = Field(default_factory=dict, description="Added to the address's own query.")
     body: Annotated[Any, Template] = Field(None, description="Sent as JSON.")
     form: TemplateMap | None = Field(None, description="Sent as application/x-www-form-urlencoded.")
@@ -88,7 +90,7 @@ class HttpOptions(Strict):
     allow_null: bool = Field(False, description="Take null as an output instead of an error.")
     follow_redirects: bool = Field(True, description="For GET and HEAD only; others never follow.")
     proxy: ProxyText | None = Field(None, description="Proxy address; `${NAME}` allowed.")
-    tls: Tls = Field(default_factory=Tls)
+    tls: Tls = Field(default_factory=Tls, description="Certificates: which server is believed, what is shown to it.")
     max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer answer is an error.")
 
     @field_validator("method")
@@ -115,19 +117,21 @@ class ChatOptions(Strict):
     base_url: Annotated[str, Template, Address] = Field(
         description="Up to and with `/v1`; `/chat/completions` is added."
     )
-    model: TemplateText
+    model: TemplateText = Field(description="Name of the model at that endpoint.")
     api_key: TemplateText | None = Field(None, description="Sent as a bearer token; write `${NAME}`.")
-    system: TemplateText | None = None
+    system: TemplateText | None = Field(None, description="System message before `prompt`.")
     prompt: TemplateText | None = Field(None, description="One user message.")
     messages: Annotated[Any, Template] = Field(
         None, description="The whole list of messages, instead of system and prompt."
     )
     params: TemplateMap = Field(default_factory=dict, description="temperature, max_tokens, tools, …")
-    stream: bool = False
-    headers: Annotated[Headers, Template] = Field(default_factory=dict)
-    proxy: ProxyText | None = None
-    tls: Tls = Field(default_factory=Tls)
-    max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024)
+    stream: bool = Field(False, description="Ask for a stream of events.")
+    headers: Annotated[Headers, Template] = Field(
+        default_factory=dict, description="Of every call; values may hold `${NAME}`."
+    )
+    proxy: ProxyText | None = Field(None, description="Proxy address; `${NAME}` allowed.")
+    tls: Tls = Field(default_factory=Tls, description="Certificates: which server is believed, what is shown to it.")
+    max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer answer is an error.")
 
     @model_validator(mode="after")
     def _one_prompt(self) -> ChatOptions:
@@ -172,12 +176,12 @@ class CommandOptions(Strict):
     stdin: Literal["none", "text", "json"] = Field(
         "none", description="`json`: the case's columns with its id; `text`: `stdin_text`."
     )
-    stdin_text: TemplateText | None = None
+    stdin_text: TemplateText | None = Field(None, description="Standard input, with `stdin: text`.")
     env: Annotated[Variables, Template] = Field(default_factory=dict, description="Added to our own environment.")
     cwd: TemplateText | None = Field(None, description="Default: the plan's folder.")
     output: Literal["stdout", "json", "stderr"] = Field("stdout", description="`json`: stdout is one JSON value.")
     output_extractor: ExtractorText | None = Field(None, description="JMESPath to the output, with `output: json`.")
-    allow_null: bool = False
+    allow_null: bool = Field(False, description="Take null as an output instead of an error.")
     strip_terminal_codes: bool = Field(True, description="Evaluators see the output without escape sequences.")
     drain_seconds: float = Field(0.5, ge=0, le=60, description="Wait for pipes held open after the program ended.")
     max_output_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer output is an error.")
@@ -223,7 +227,7 @@ class PythonOptions(Strict):
     env: Annotated[Variables, Template] = Field(
         default_factory=dict, description="Environment of the worker (no case data)."
     )
-    allow_null: bool = False
+    allow_null: bool = Field(False, description="Take None as an output instead of an error.")
 
 
 class AgentRuntimesOptions(Strict):
@@ -256,9 +260,11 @@ class AgentRuntimesOptions(Strict):
         6, ge=4, le=99, description="Sent as `sdkVersion`: from 6 on pauses for approval are told. null: not sent."
     )
     body: TemplateMap = Field(default_factory=dict, description="Further keys of the request's JSON, as `model`.")
-    headers: Annotated[Headers, Template] = Field(default_factory=dict)
-    proxy: ProxyText | None = None
-    tls: Tls = Field(default_factory=Tls)
+    headers: Annotated[Headers, Template] = Field(
+        default_factory=dict, description="Of every call; values may hold `${NAME}`."
+    )
+    proxy: ProxyText | None = Field(None, description="Proxy address; `${NAME}` allowed.")
+    tls: Tls = Field(default_factory=Tls, description="Certificates: which server is believed, what is shown to it.")
     max_response_bytes: int = Field(16 * 1024 * 1024, ge=1024, description="A longer answer is an error.")
 
     @model_validator(mode="after")
