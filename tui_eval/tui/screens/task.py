@@ -15,7 +15,7 @@ from tui_eval.display import safe
 from tui_eval.tui import keys
 from tui_eval.tui.polling import HistoryTrouble, Watch, in_front
 from tui_eval.tui.projections import task_head, task_sections
-from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.screens.sections import SectionsScreen
 from tui_eval.tui.task_reading import TaskReading, TaskView
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.cell_lines import CellLines
@@ -34,7 +34,7 @@ class TaskRead(Message):
         self.view = view
 
 
-class TaskScreen(BaseScreen):
+class TaskScreen(SectionsScreen):
     """``task_ids`` are the keys of the tasks to page through, in their order; the task itself is one of them."""
 
     DEFAULT_CSS = """
@@ -44,6 +44,7 @@ class TaskScreen(BaseScreen):
     """
     BINDINGS: ClassVar = keys.bindings("task")
     PANELS = ("#text",)
+    SECTIONS = task_sections.NAMES
     HINTS = (
         "task.next",
         "task.previous",
@@ -70,7 +71,6 @@ class TaskScreen(BaseScreen):
         self._reading = TaskReading(run_id, task_id)
         self._place = next((place for place, key in enumerate(task_ids) if key == task_id), 0)
         self._watch: Watch[TaskView] | None = None
-        self._raw = False
         self._shown: object = None
 
     def body(self) -> Iterable[Widget]:
@@ -82,13 +82,9 @@ class TaskScreen(BaseScreen):
     def crumb(self) -> str:
         return "Task" if self.view is None else self.view.task.case_id
 
-    @property
-    def text(self) -> StyledView:
-        return self.query_one("#text", StyledView)
-
     def on_mount(self) -> None:
         bar = self.query_one(SectionBar)
-        bar.titles = task_sections.NAMES
+        bar.titles = self.SECTIONS
         self.text.focus()
         self.show_place("")
         self.call_after_refresh(self._begin)
@@ -106,7 +102,7 @@ class TaskScreen(BaseScreen):
         self.view = event.view
         self.query_one(SectionBar).notes = task_sections.notes(event.view)
         self._show_head()
-        self._show_section()
+        self.show_section()
         self.refresh_bindings()
 
     @on(HistoryTrouble)
@@ -131,9 +127,9 @@ class TaskScreen(BaseScreen):
         self.show_place(place)
 
     @work(group="section", exclusive=True)
-    async def _show_section(self) -> None:
+    async def show_section(self) -> None:
         """Lay the open section out in a thread, for a text may be large, and show it."""
-        view, section, raw = self.view, self.query_one(SectionBar).current, self._raw
+        view, section, raw = self.view, self.section, self.raw
         if view is None:
             return
         text = await self.tui.history.call(lambda: StyledText(task_sections.section(view, section, raw)))
@@ -146,25 +142,8 @@ class TaskScreen(BaseScreen):
 
     # -- sections --
 
-    def focus_panel(self, number: int) -> None:
-        if 1 <= number <= len(task_sections.NAMES):
-            self.query_one(SectionBar).current = number - 1
-            self._show_section()
-
     def next_panel(self, direction: int) -> None:
         self.action_section(direction)
-
-    def action_section(self, direction: int) -> None:
-        self.focus_panel((self.query_one(SectionBar).current + direction) % len(task_sections.NAMES) + 1)
-
-    @on(SectionBar.Chosen)
-    def _section_chosen(self, event: SectionBar.Chosen) -> None:
-        self.focus_panel(event.place + 1)
-
-    def action_format(self) -> None:
-        self._raw = not self._raw
-        self.notify("As it came." if self._raw else "JSON is laid out.", timeout=2)
-        self._show_section()
 
     def give_back(self) -> bool:
         return self.text.end_search()
@@ -196,8 +175,9 @@ class TaskScreen(BaseScreen):
         if self.view is None or not self.view.attempts:
             return
         self._reading.attempt = (self.view.attempt + direction) % len(self.view.attempts)
-        if self.query_one(SectionBar).current < task_sections.NAMES.index("Attempts"):
-            self.query_one(SectionBar).current = task_sections.NAMES.index("Attempts")
+        attempts = self.SECTIONS.index("Attempts")
+        if self.section < attempts:
+            self.query_one(SectionBar).current = attempts
         self.ask_again()
 
     # -- copying --
@@ -261,7 +241,7 @@ class TaskScreen(BaseScreen):
             await edit(self.tui, shown_file("section.txt", text))
 
     async def _section_text(self) -> str:
-        view, section, raw = self.view, self.query_one(SectionBar).current, self._raw
+        view, section, raw = self.view, self.section, self.raw
         if view is None:
             return ""
         parts = await self.tui.history.call(lambda: task_sections.section(view, section, raw))

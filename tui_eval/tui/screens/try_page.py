@@ -8,33 +8,29 @@ import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from textual import on
 from textual.worker import Worker, WorkerState
 
 from tui_eval.errors import TuiEvalError, UsageError
 from tui_eval.tui.part_reading import Part
 from tui_eval.tui.projections.task_copies import Copy
 from tui_eval.tui.projections.trying import copies
-from tui_eval.tui.screens.base import BaseScreen
+from tui_eval.tui.screens.sections import SectionsScreen
 from tui_eval.tui.type_ahead import asks
-from tui_eval.tui.widgets.section_bar import SectionBar
 from tui_eval.tui.widgets.styled_text import Part as TextPart
-from tui_eval.tui.widgets.styled_text import StyledText, StyledView
+from tui_eval.tui.widgets.styled_text import StyledText
 
 _TICK = 0.5
 
 
-class TryPage(BaseScreen):
+class TryPage(SectionsScreen):
     """A page about one part. Subclasses have the inputs above, and say what a section of the report holds."""
 
-    SECTIONS: ClassVar[tuple[str, ...]] = ()
     DOING: ClassVar[str] = "calling"
 
     def __init__(self, part: Part) -> None:
         super().__init__()
         self.part = part
         self.report: dict[str, Any] = {}
-        self._raw = False
         self._work: Worker[None] | None = None
         self._began = 0.0
         self._cancelled = False
@@ -43,10 +39,6 @@ class TryPage(BaseScreen):
     @property
     def crumb(self) -> str:
         return f"Try {self.part.name}"
-
-    @property
-    def text(self) -> StyledView:
-        return self.query_one(StyledView)
 
     # -- what subclasses say --
 
@@ -61,30 +53,7 @@ class TryPage(BaseScreen):
     # -- sections --
 
     def show_section(self, *, keep_place: bool = False) -> None:
-        self.text.show(StyledText(self.section_parts(self.query_one(SectionBar).current)), keep_place=keep_place)
-
-    def focus_panel(self, number: int) -> None:
-        if 1 <= number <= len(self.SECTIONS):
-            self.query_one(SectionBar).current = number - 1
-            self.text.focus()
-            self.show_section()
-
-    def action_section(self, direction: int) -> None:
-        self.focus_panel((self.query_one(SectionBar).current + direction) % len(self.SECTIONS) + 1)
-
-    @on(SectionBar.Chosen)
-    def _section_chosen(self, event: SectionBar.Chosen) -> None:
-        self.focus_panel(event.place + 1)
-
-    def action_format(self) -> None:
-        self._raw = not self._raw
-        self.notify("As it came." if self._raw else "JSON is laid out.", timeout=2)
-        self.show_section()
-
-    @property
-    def raw(self) -> bool:
-        """Whether JSON is shown exactly as it came."""
-        return self._raw
+        self.text.show(StyledText(self.section_parts(self.section)), keep_place=keep_place)
 
     # -- work --
 
