@@ -38,7 +38,7 @@ VERBS = {
     "export": Verb("tui_eval.cli.export:export", "Write a run as JSON, JSON lines, CSV or Markdown."),
     "compare": Verb("tui_eval.cli.compare:compare", "Compare two runs: what became better, what became worse."),
     "import": Verb("tui_eval.cli.importing:import_", "Bring results of other programs into the history."),
-    "datalayer": Verb("tui_eval.cli.datalayer:datalayer", "Plans and reports of Datalayer evalsets; finish reporting."),
+    "datalayer": Verb("tui_eval.cli.datalayer:datalayer", "Plans, grades and reports of Datalayer evalsets."),
     "agentloop": Verb("tui_eval.cli.agentloop:agentloop", "Look at AgentLoop; finish what is reported to it."),
     "schema": Verb("tui_eval.cli.schema:schema", "Print the JSON Schema of plan files, for editors."),
     "prune": Verb("tui_eval.cli.upkeep:prune", "List runs that may go by age, number, size, tag; delete with --yes."),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tui_eval.domain import Answer, Case, JsonValue, Score
@@ -92,15 +93,21 @@ def _not_counted() -> Iterator[None]:
     limit.reschedule(due + clock() - began)
 
 
-def judge_asker(options: JudgeOptions, slots: Slots, limits: Limits, setup: SolutionSetup) -> tuple[Solution, Ask]:
-    """The way to a judge's model: a chat solution, with retries, limits and the host limits of the plan applied."""
+def judge_asker(
+    options: JudgeOptions, slots: Slots, limits: Limits, setup: SolutionSetup
+) -> tuple[Solution, Callable[[str], Ask]]:
+    """The way to a judge's endpoint: a chat solution, with retries, limits and the host limits of the plan applied; and
+    what asks one of its models there ("": that of ``options``)."""
     from tui_eval.solutions.chat import ChatSolution, chat_options_for
 
     chat = ChatSolution(chat_options_for(options), setup)
     rules = RetryRules(options.max_retries, (), min_delay=1.0, max_delay=30.0, resend=True)
 
-    async def ask(messages: list[dict[str, Any]]) -> str:
+    async def ask(messages: list[dict[str, Any]], model: str) -> str:
         request = chat.request_for(messages)
+        if model:
+            named = {"model": model}
+            request = replace(request, sent={**request.sent, **named}, shown={**request.shown, **named})
         host = chat.host(request) or ""
         retries = 0
         while True:
@@ -122,4 +129,4 @@ def judge_asker(options: JudgeOptions, slots: Slots, limits: Limits, setup: Solu
             else:
                 return str(answer.output)
 
-    return chat, ask
+    return chat, lambda model: partial(ask, model=model)

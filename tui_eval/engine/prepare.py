@@ -122,17 +122,18 @@ def _prepare_evaluator(
     setup: SolutionSetup,
     resolved: Callable[[str], str],
 ) -> PreparedEvaluator:
-    ask = None
+    asking = None
     judged_by = getattr(loaded.options, "judge_options", None)
     judge_options = judged_by() if judged_by is not None else None
     if judge_options is not None:
-        judge, ask = judge_asker(judge_options, slots, limits, setup)
+        judge, asking = judge_asker(judge_options, slots, limits, setup)
         judges.append(judge)
     evaluator_setup = EvaluatorSetup(
         folder=setup.folder,
         environment=setup.environment,
         workers=workers,
-        ask=ask,
+        ask=asking("") if asking is not None else None,
+        ask_model=asking,
         timeout_seconds=timeout,
         resolve=resolved,
     )

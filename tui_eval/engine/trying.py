@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -67,9 +68,30 @@ async def judge_output(
 ) -> Sequence[Score]:
     """The scores of the request's evaluators for an output that is there already. No agent is called; what was sent
     (``experiment_input``) are the case's columns."""
+    (scores,) = await judge_outputs(loaded, request, [(case, output)], environment=environment)
+    return scores
+
+
+async def judge_outputs(
+    loaded: LoadedPlan,
+    request: LoadedRequest,
+    answered: Sequence[tuple[Case, JsonValue]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    at_once: int = 1,
+) -> list[Sequence[Score]]:
+    """:func:`judge_output` for several cases, ``at_once`` of them at the same time; the scores in their order."""
     prepared = _prepared(loaded, request, _slots(loaded), environment, judged=True)
+    places = asyncio.Semaphore(at_once)
+
+    async def judged(case: Case, output: JsonValue) -> Sequence[Score]:
+        async with places:
+            return await judge_answer(prepared.evaluators, case, Answer(output=output), dict(case.input))
+
     try:
-        return await judge_answer(prepared.evaluators, case, Answer(output=output), dict(case.input))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(judged(case, output)) for case, output in answered]
+        return [task.result() for task in tasks]
     finally:
         await prepared.aclose()
 

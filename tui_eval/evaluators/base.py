@@ -31,14 +31,15 @@ class Subject:
 class EvaluatorSetup:
     """What an evaluator gets when it is made, once per request of a plan.
 
-    ``workers`` are the killable processes for code that may hang; ``ask`` is there for judges only; ``resolve`` puts
-    the values of ``${NAME}`` into a text.
+    ``workers`` are the killable processes for code that may hang; ``ask`` is there for judges only, and ``ask_model``
+    gives the same for another model of the judge's endpoint; ``resolve`` puts the values of ``${NAME}`` into a text.
     """
 
     folder: Path
     environment: Mapping[str, str]
     workers: WorkerPool | None = None
     ask: Ask | None = None
+    ask_model: Callable[[str], Ask] | None = None
     timeout_seconds: float = 60.0
     resolve: Callable[[str], str] = field(default=lambda text: text)
 

@@ -54,6 +54,8 @@ class Judge:
             raise EvaluatorError(str(error), {**detail, **error.detail}) from None
         if verdict.notes:
             detail["notes"] = list(verdict.notes)
+        if verdict.words:
+            detail["words"] = dict(verdict.words)
         passed = None if self._threshold is None else verdict.value >= self._threshold
         return Score(self._name, verdict.value, passed, _reason(verdict), detail=detail)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tui_eval.domain import JsonValue
@@ -18,6 +18,8 @@ from tui_eval.errors import EvaluatorError
 from tui_eval.evaluators.differences import shown, text_form
 
 KEY = "score"
+LONGEST_WORD = 200
+"""Characters of a further text in a verdict that is kept by its key; a longer one is in the reply."""
 
 # Where an object may begin. Braces of prose, LaTeX and templates ({braces}, {{name}}) are passed over.
 _START = re.compile(r"\{(?=\s*(?:[\"'}/]|score\s*:))")
@@ -34,11 +36,12 @@ _WORDS = {"yes": True, "no": False, "true": True, "false": False}
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the judge said: ``value`` in the declared range (1.0 or 0.0 for yes or no), its reason, and what a reader
-    should know about how it was read."""
+    should know about how it was read. ``words`` are other short texts of its object, by their keys."""
 
     value: float
     reason: str = ""
     notes: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(slots=True)
@@ -89,7 +92,12 @@ def read_verdict(
         raise EvaluatorError(f"more than one verdict: `{KEY}` is there {len(scores)} times in one object")
     value, notes = _yes_no(scores[0]) if answer_type == "yes_no" else _score(scores[0], low, high)
     reason = dict(chosen.pairs).get("reason", "")
-    return Verdict(value, "" if reason is None else _safe_text(reason), (*chosen.notes, *notes))
+    words = {
+        _safe_text(key): _safe_text(word)
+        for key, word in chosen.pairs
+        if key not in (KEY, "reason") and isinstance(word, str) and len(word) <= LONGEST_WORD
+    }
+    return Verdict(value, "" if reason is None else _safe_text(reason), (*chosen.notes, *notes), words)
 
 
 def _score(value: JsonValue, low: float, high: float) -> tuple[float, tuple[str, ...]]:

@@ -156,7 +156,8 @@ def judged(
             raise verdict
         return verdict
 
-    ref = {"name": "llm_judge", "arguments": {"rubric": rubric, **arguments}}
+    given = {} if rubric is ... else {"rubric": rubric}
+    ref = {"name": "llm_judge", "arguments": {**given, **arguments}}
     return (
         grade("hello", {"tone": "kind"}, ref, ask=ask, judge=JUDGE),
         grade("hello", {"tone": "kind"}, ref, ask=ask, judge=JUDGE, grading="compat"),
@@ -181,6 +182,25 @@ def test_a_judge_without_a_verdict_is_no_verdict_strictly_and_a_failure_in_compa
     strictly, compatibly, _ = judged(verdict)
     assert (strictly.passed, compatibly.passed) == (None, False)
     assert strictly.error
+
+
+def test_without_a_rubric_the_reference_has_one() -> None:
+    score, _, asked = judged('{"reason": "", "score": 1}', rubric=...)
+    assert score.passed is True
+    assert "strict about numbers" in asked[0][1]["content"]
+    assert judged('{"reason": "", "score": 1}', rubric="")[1].passed is True  # in compat an empty one is none
+
+
+@pytest.mark.parametrize(
+    ("said", "mode"),
+    [("hallucination", "hallucination"), ("Tool-Misuse", "tool_misuse"), ("odd", "other"), (3, "wrong_answer")],
+)
+def test_a_judge_names_the_way_in_which_an_answer_fails(said: Any, mode: str) -> None:
+    score = judged(json.dumps({"reason": "no", "score": 0.1, "failure_mode": said}))[0]
+    assert score.detail["checks"][0]["failure_mode"] == mode
+    own = judged('{"reason": "no", "score": 0, "failure_mode": "too long"}', failure_modes=["too long"])
+    assert own[0].detail["checks"][0]["failure_mode"] == "too long"
+    assert "too long" in own[2][0][1]["content"]
 
 
 @pytest.mark.parametrize("arguments", [{"rubric": ""}, {"rubric": None}, {"threshold": "high"}, {"threshold": True}])

@@ -11,22 +11,33 @@ if TYPE_CHECKING:
         execute_evalset_spec,
         load_evalset_spec,
     )
+    from tui_eval.platforms.datalayer.offline import (
+        async_evaluate_evalset,
+        evaluate_evalset,
+        run_and_evaluate_evalset,
+    )
     from tui_eval.platforms.datalayer.report import create_report
 
 _PLACES = {
     "EvalsetRefused": "execute",
+    "async_evaluate_evalset": "offline",
     "async_execute_evalset_spec": "execute",
+    "evaluate_evalset": "offline",
     "execute_evalset_spec": "execute",
     "load_evalset_spec": "execute",
+    "run_and_evaluate_evalset": "offline",
     "create_report": "report",
 }
 
 __all__ = [
     "EvalsetRefused",
+    "async_evaluate_evalset",
     "async_execute_evalset_spec",
     "create_report",
+    "evaluate_evalset",
     "execute_evalset_spec",
     "load_evalset_spec",
+    "run_and_evaluate_evalset",
 ]
 
 

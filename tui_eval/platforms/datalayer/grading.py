@@ -6,7 +6,8 @@ Source: Datalayer contract, section 4. The rules of one check:
   both ends aside. The expected value has a text when it is a scalar, or an object with a scalar under ``text``.
 * ``contains``: every needle is in the text of the output, upper and lower case being the same unless
   ``case_sensitive``. The needles are ``tokens``, ``substring`` or ``value``, else the text of the expected value.
-* ``llm_judge``: a model scores the output from 0 to 1 by ``rubric``; it passes from ``threshold`` (0.7) on.
+* ``llm_judge``: a model (``model``, else that of the plan) scores the output from 0 to 1 by ``rubric``; it passes from
+  ``threshold`` (0.7) on, and names the way in which an answer fails (``failure_modes``).
 
 A case passes when all its checks do; its value is the mean of theirs.
 """
@@ -14,7 +15,7 @@ A case passes when all its checks do; its value is the mean of theirs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -24,10 +25,11 @@ from tui_eval.evaluators.base import EvaluatorSetup, Subject
 from tui_eval.evaluators.differences import shown, text_difference, text_form
 from tui_eval.evaluators.expected import score_name
 from tui_eval.platforms.datalayer import reference
-from tui_eval.spec.datalayer_options import DatalayerGrading, DatalayerVerdict, JudgeModel
+from tui_eval.spec.datalayer_options import DatalayerGrading, DatalayerVerdict
 from tui_eval.spec.evalset import REPORT_EVALUATOR, normal_name
 
 JUDGE_THRESHOLD = 0.7
+_MODES = 'Where the output falls short, name the way in your object as "failure_mode": one of %s.'
 COMPAT = "as Datalayer decides"
 """Beginning of every reason in compat grading: nobody must take such a verdict for a strict one."""
 
@@ -116,30 +118,41 @@ class Grading:
         """The judge's verdict. The reference fails a case whose judge gives none; strictly that is no verdict."""
         threshold = arguments.get("threshold", JUDGE_THRESHOLD)
         usable = isinstance(threshold, int | float) and not isinstance(threshold, bool) and 0 <= threshold <= 1
+        modes = _failure_modes(arguments)
         try:
             if not usable:
                 raise EvaluatorError(f"threshold {shown(threshold)} is no number from 0 to 1")
-            score = await self._ask(self._options.judge, arguments.get("rubric"), subject)
+            score = await self._ask(arguments, modes, subject)
         except EvaluatorError as error:
             if self._compat:
                 return Check(name, False, 0.0, f"the judge gave no verdict: {error}", "other")
             return Check(name, None, None, str(error))
         value = score.value if score.value is not None else 0.0
-        passed = value >= threshold
         reason = score.reason or f"{value:g}"
-        return Check(name, passed, value, reason, "" if passed else "wrong_answer")
+        if value >= threshold:
+            return Check(name, True, value, reason)
+        words = score.detail.get("words")
+        said = normal_name(str(words.get("failure_mode", ""))) if isinstance(words, Mapping) else ""
+        return Check(name, False, value, reason, said if said in modes else "other" if said else "wrong_answer")
 
-    async def _ask(self, model: JudgeModel | None, rubric: JsonValue, subject: Subject) -> Score:
+    async def _ask(self, arguments: Mapping[str, Any], modes: Sequence[str], subject: Subject) -> Score:
         from tui_eval.evaluators.judge import Judge
 
-        if model is None or self._setup.ask is None:
+        model, setup = self._options.judge, self._setup
+        if model is None or setup.ask is None:
             raise EvaluatorError("no judge is configured: give the evaluator `judge: {base_url, model}`")
+        rubric = arguments.get("rubric", reference.RUBRIC)
+        if self._compat and not rubric:
+            rubric = reference.RUBRIC
         if not isinstance(rubric, str) or not rubric.strip():
             raise EvaluatorError("llm_judge has no rubric to judge by")
+        named = arguments.get("model")
+        if isinstance(named, str) and named.strip() and setup.ask_model is not None:
+            setup = replace(setup, ask=setup.ask_model(named.strip()))
         variables = {name: subject.variables.get(name) for name in ("prompt", "output", "expected_output")}
         if variables["expected_output"] is None:
             del variables["expected_output"]
-        judge = Judge(model.asking(rubric), self._setup)
+        judge = Judge(model.asking(f"{rubric}\n\n{_MODES % ', '.join(modes)}"), setup)
         return await judge.evaluate(Subject(subject.case_id, variables, subject.trace_id))
 
     async def _fits_schema(self, schema: dict[str, Any] | bool, subject: Subject) -> Check:
@@ -221,6 +234,13 @@ def _refs(value: JsonValue) -> list[Mapping[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(ref, Mapping) for ref in value):
         raise EvaluatorError("the column `evaluators` is no list of {name, arguments}: is the dataset an evalset?")
     return [ref for ref in value if normal_name(str(ref.get("name", ""))) != REPORT_EVALUATOR]
+
+
+def _failure_modes(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the judge may call a failure: the names that the case gives, else the reference's."""
+    given = arguments.get("failure_modes")
+    names = [normal_name(name) for name in given if isinstance(name, str)] if isinstance(given, list) else []
+    return tuple(name for name in names if name) or reference.FAILURE_MODES
 
 
 def _expected_text(expected: JsonValue) -> str | None:
