@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.support.detailed import Told, write_told
 from tests.support.histories import many_tasks, run_record
@@ -48,15 +50,22 @@ async def two_runs(path: Path, before: list[Told] = BEFORE, after: list[Told] = 
     return left.run_id, right.run_id
 
 
+@asynccontextmanager
+async def compared(app: TuiEvalApp, folder: Path, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[Any]]:
+    """The comparison of the two runs, on the screen."""
+    left, right = await two_runs(folder / "history.db")
+    async with app.run_test(size=size, notifications=True) as pilot:
+        app.open("compare", left=left, right=right)
+        await see(pilot, "6 of 6 differences")
+        yield pilot
+
+
 @pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 40)])
 async def test_every_difference_stands_in_one_group_and_the_worst_comes_first(
     make_app: Make, tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    left, right = await two_runs(tmp_path / "history.db")
-    app = make_app()
-    async with app.run_test(size=size, notifications=True) as pilot:
-        app.open("compare", left=left, right=right)
-        shown = await see(pilot, "6 of 6 differences")
+    async with compared(make_app(), tmp_path, size) as pilot:
+        shown = screen_text(pilot.app)
         lines = shown.split("\n")
         order = [next(n for n, line in enumerate(lines) if case in line) for case in ("got-worse", "got-better")]
         assert order == sorted(order)
@@ -81,15 +90,11 @@ async def test_a_pair_stands_side_by_side_or_word_by_word(make_app: Make, tmp_pa
         await see(pilot, "The capital is [-Canberra-]{+Sydney+}.")
         await pilot.press("x")
         await see(pilot, "The capital is [-Sydney-]{+Canberra+}.")
-        assert "✗ 1 worse" in screen_text(app)
+        assert "✗ 1 worse" in screen_text(pilot.app)
 
 
 async def test_groups_are_cycled_and_words_are_looked_for(make_app: Make, tmp_path: Path) -> None:
-    left, right = await two_runs(tmp_path / "history.db")
-    app = make_app()
-    async with app.run_test(size=(120, 40), notifications=True) as pilot:
-        app.open("compare", left=left, right=right)
-        await see(pilot, "6 of 6 differences")
+    async with compared(make_app(), tmp_path) as pilot:
         await pilot.press("f")
         shown = await see(pilot, "1 of 6 differences")
         assert "[✗ 1 worse]" in shown
@@ -108,11 +113,7 @@ async def test_groups_are_cycled_and_words_are_looked_for(make_app: Make, tmp_pa
 
 
 async def test_the_tasks_of_both_runs_are_a_key_away(make_app: Make, tmp_path: Path) -> None:
-    left, right = await two_runs(tmp_path / "history.db")
-    app = make_app()
-    async with app.run_test(size=(120, 40), notifications=True) as pilot:
-        app.open("compare", left=left, right=right)
-        await see(pilot, "6 of 6 differences")
+    async with compared(make_app(), tmp_path) as pilot:
         await pilot.press("left_square_bracket")
         await see(pilot, "✓ passed  got-worse")
         await see(pilot, "1 of 5")
@@ -123,19 +124,15 @@ async def test_the_tasks_of_both_runs_are_a_key_away(make_app: Make, tmp_path: P
 
 
 async def test_the_comparison_is_written_where_the_user_says(make_app: Make, tmp_path: Path) -> None:
-    left, right = await two_runs(tmp_path / "history.db")
-    app = make_app()
-    async with app.run_test(size=(120, 40), notifications=True) as pilot:
-        app.open("compare", left=left, right=right)
-        await see(pilot, "6 of 6 differences")
+    async with compared(make_app(), tmp_path) as pilot:
         await pilot.press("e")
         await see(pilot, "Markdown")
         await pilot.press("enter")
         await see(pilot, "Write to file")
         await pilot.press("enter")
         await see(pilot, "Written", seconds=20)
-        text = (tmp_path / f"{left}-to-{right}.md").read_text(encoding="utf-8")
-        assert "got-worse" in text
+        (file,) = tmp_path.glob("*-to-*.md")
+        assert "got-worse" in file.read_text(encoding="utf-8")
 
 
 async def test_equal_runs_and_empty_ones_say_so(make_app: Make, tmp_path: Path) -> None:
