@@ -74,3 +74,13 @@ async def test_help_has_one_line_for_numbered_keys(make_app: Make, tmp_path: Pat
         rows = [tuple(cell if isinstance(cell, str) else cell.text for cell in row.cells) for row in help_rows(app.screen)]  # type: ignore[union-attr]  # fmt: skip
         assert ("1 … 5", "Go to panel 1 to 5") in rows
         assert not any(text == "Go to panel 2" for _, text in rows)
+
+
+async def test_the_remark_on_a_setting_is_read_in_full_below_the_table(make_app: Make) -> None:
+    app = make_app()
+    async with app.run_test(size=(60, 18)) as pilot:
+        await pilot.press("comma")
+        await see(pilot, "theme: changes at once; T chooses it anywhere")
+        await pilot.press("j")
+        await see(pilot, "mouse: automatic means off over SSH")
+        await see(pilot, "enter change")

@@ -124,6 +124,24 @@ async def test_comparing_needs_two_marked_runs(make_app: Make, tmp_path: Path) -
         await see(pilot, "Mark two runs")
 
 
+async def test_runs_that_are_marked_but_not_listed_are_not_touched_and_that_is_said(
+    make_app: Make, tmp_path: Path
+) -> None:
+    for name in ("alpha", "beta"):
+        await write_run(tmp_path / "history.db", run_record(name))
+    app = make_app()
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await see(pilot, "alpha")
+        await pilot.press("v", "G", "v", "slash", *"gamma", "enter")
+        await see(pilot, "No run matches")
+        for key in ("d", "c", "t"):
+            await pilot.press(key)
+            await see(pilot, "What is marked is not listed now")
+            app.clear_notifications()
+        await pilot.press("escape", "d")
+        await see(pilot, "Delete 2 runs?")
+
+
 async def test_hostile_names_tags_and_notes_are_shown_as_they_are(make_app: Make, tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     for text in (*MARKUP, *COMMANDS):

@@ -27,7 +27,7 @@ async def change_tags(app: TuiEvalApp, runs: Sequence[RunRecord]) -> bool:
     """Ask for the tags of these runs and store them; True when anything was stored."""
     if not runs:
         return False
-    title = f"Tags of {_named(runs)}, with commas between"
+    title = f"Tags of {_named(runs)}, separated by commas"
     text = await app.push_screen_wait(Prompt(title, ", ".join(runs[0].tags), hint="nightly, baseline"))
     if text is None:
         return False
@@ -57,7 +57,7 @@ async def delete_runs(app: TuiEvalApp, runs: Sequence[RunRecord], deleted: Calla
         return
     sizes = await app.history.read(partial(_sizes, runs=runs))
     lines = [
-        f"{run.run_id}  {line(run.name, 40)}  {readable_size(size)}" for run, size in zip(runs, sizes, strict=True)
+        f"{run.run_id}  {readable_size(size):>8}  {line(run.name, 34)}" for run, size in zip(runs, sizes, strict=True)
     ]
     if len(lines) > _NAMED:
         lines[_NAMED:] = [f"and {len(lines) - _NAMED} more"]

@@ -7,18 +7,20 @@ WITH = ("everywhere", "table")
 KEYS = (
     Key("launch_review.start", "r", "start", "start", "Start the run, after a last question", footer=True),
     Key(
-        "launch_review.request", "e", "request_settings", "request", "Settings and sample of this request", footer=True
+        "launch_review.request", "e", "request_settings", "settings", "Settings and sample of this request", footer=True
     ),
     Key(
         "launch_review.shared",
         "a",
         "shared_settings",
-        "all",
+        "all settings",
         "Settings of the whole run, and of every request",
         footer=True,
     ),
     Key("launch_review.undo", "x", "undo", "undo", "Take this change back, or forget this typed value", footer=True),
-    Key("launch_review.set", "i", "override", "set", "Set one value: requests.NAME.solution.url=…", footer=True),
+    Key(
+        "launch_review.set", "i", "override", "set a value", "Set one value: requests.NAME.solution.url=…", footer=True
+    ),
     Key(
         "launch_review.section",
         "b",

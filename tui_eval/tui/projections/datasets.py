@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 60
 """Columns of a preview; the text of a case shows all."""
-_MILLIONS = 1_000_000  # bytes from which on the numbers of rows may be long
+_LEAST_ROW = 10  # bytes of a short row: how long the numbers of rows may become
 _CELL = 400  # characters of a value that are looked at for a cell
 
 DATASETS = (
@@ -112,7 +112,7 @@ def case_columns(facts: DatasetFacts) -> tuple[Column, ...]:
     """The columns of a preview: number, id, and the dataset's own; the first ones stay when it is narrow."""
     own = [name for name in facts.columns if name != facts.id_column][:MOST_COLUMNS]
     return (
-        Column("number", "row", 11 if facts.size > _MILLIONS else 6, priority=99, right=True),
+        Column("number", "row", max(6, len(f"{facts.size // _LEAST_ROW:,}")), priority=99, right=True),
         Column("id", facts.id_column or "id (made)", 14, weight=1, most=30, priority=98),
         *(
             Column(f"column {place}", name, 14, weight=2, most=80, priority=97 - place)

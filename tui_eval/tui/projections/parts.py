@@ -18,7 +18,7 @@ COLUMNS = (
     Column("name", "name", 12, weight=2, most=32, priority=10),
     Column("kind", "kind", 10, priority=8),
     Column("state", "state", 10, priority=6),
-    Column("calls", "what it calls or checks", 14, weight=4, priority=5),
+    Column("calls", "calls or checks", 15, weight=4, priority=5),
     Column("where", "where", 14, weight=3, most=60, priority=7),
 )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui_eval.store.run_queries import RunOverview
 
 PLANS = (
-    Column("state", "valid?", 13, priority=9, sort="state"),
+    Column("state", "check", 13, priority=9, sort="state"),
     Column("name", "plan", 14, weight=3, most=40, priority=10, sort="name"),
     Column("kind", "kind", 13, priority=3, sort="kind"),
     Column("requests", "requests", 8, priority=4, right=True),

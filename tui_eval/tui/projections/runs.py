@@ -34,12 +34,12 @@ _WORDS = {"partial_failure": "partly failed", "timed_out": "timed out"}
 
 COLUMNS = (
     Column("state", "state", 13, weight=2, most=15, priority=9, sort="state"),
-    Column("plan", "plan", 12, weight=3, most=40, priority=10, sort="name"),
+    Column("plan", "plan", 14, weight=3, most=40, priority=10, sort="name"),
     Column("started", "started", 10, priority=6, sort="created_at"),
     Column("tasks", "tasks", 11, priority=5, right=True, sort="total"),
     Column("rate", "pass", 6, priority=7, right=True, sort="pass_rate"),
     Column("counts", "✓pass ✗fail !err ?none", 14, priority=8, short="✓ ✗ ! ?"),
-    Column("took", "took", 10, priority=4, right=True, sort="took"),
+    Column("took", "took", 11, priority=4, right=True, sort="took"),
     Column("tokens", "tokens", 7, priority=2, right=True, sort="tokens"),
     Column("cost", "cost", 8, priority=1, right=True, sort="cost"),
     Column("tags", "tags", 8, weight=1, most=24, priority=3),

@@ -189,7 +189,9 @@ class DatasetsScreen(BrowseScreen):
             table.set_empty("No dataset matches.\nChange the filter with /, or clear it with esc.")
         else:
             kinds = "JSON lines, JSON, CSV, TSV, YAML, Parquet"
-            table.set_empty(f"No datasets in {folder}.\nPut a file there ({kinds}), or set the workspace with ,")
+            table.set_empty(
+                f"No datasets in {folder}.\nPut a file there, or press , to set another workspace.\n({kinds})"
+            )
         table.set_source(BuiltSource(items, lambda item: item.found.path, lambda item: rows.dataset_row(item, folder)))
         self.query_one(FilterBar).tell(f"{len(chosen):,} of {len(self._found):,}")
         self._tell()

@@ -277,9 +277,12 @@ class HomeScreen(BaseScreen):
     # -- what one does with runs --
 
     def chosen(self) -> list[RunOverview]:
-        """The marked runs, else the one under the cursor."""
-        names = (str(key) for key in self.query_one(LineTable).chosen())
-        return [self._runs.known[name] for name in names if name in self._runs.known]
+        """The marked runs, else the one under the cursor. Nothing, and told, when a filter hides all that are marked."""
+        table = self.query_one(LineTable)
+        chosen = [self._runs.known[name] for name in map(str, table.chosen()) if name in self._runs.known]
+        if table.marks and not chosen:
+            self.notify("What is marked is not listed now: esc clears the filter, u the marks.", severity="warning")
+        return chosen
 
     @on(LineTable.Selected, "#runs")
     def _open(self, event: LineTable.Selected) -> None:
@@ -287,11 +290,11 @@ class HomeScreen(BaseScreen):
 
     def action_compare(self) -> None:
         chosen = self.chosen()
-        if len(chosen) != 2:
+        if len(chosen) == 2:
+            older, newer = sorted((each.run for each in chosen), key=lambda run: run.created_at)
+            self.tui.open("compare", left=older.run_id, right=newer.run_id)
+        elif chosen or not self.query_one(LineTable).marks:
             self.notify("Mark two runs with space, then press c.", severity="warning")
-            return
-        older, newer = sorted((each.run for each in chosen), key=lambda run: run.created_at)
-        self.tui.open("compare", left=older.run_id, right=newer.run_id)
 
     @asks("change")
     async def action_tags(self) -> None:

@@ -125,7 +125,7 @@ class LaunchScreen(BaseScreen):
         self.query_one(FilterBar).tell(count)
         about = [*workspace.cut]
         if not plans:
-            about.insert(0, f"There is no plan below {folder}. Compose one here, or open a file with o.")
+            about.insert(0, f"There is no plan below {folder}: compose one with b, or open a file with o.")
         self.query_one("#about", Static).update(content("; ".join(about)))
 
     @on(LineTable.Selected, "#plans")

@@ -177,7 +177,9 @@ class PlansScreen(BrowseScreen):
         elif self.sought:
             table.set_empty("No plan matches.\nChange the filter with /, or clear it with esc.")
         else:
-            table.set_empty(f"No plans in {folder}.\nPress n to make one from a sample; the workspace is set with ,")
+            table.set_empty(
+                f"No plans in {folder}.\nPress n to make one from a sample,\nor , to set another workspace."
+            )
         now = datetime.now().astimezone()
         table.set_source(
             BuiltSource(items, lambda item: item.found.path, lambda item: rows.plan_row(item, folder, now))
@@ -309,6 +311,10 @@ class PlansScreen(BrowseScreen):
         if self.path is not None:
             self._check(self.path)
 
+    def _show_how_far(self, line: str) -> None:
+        self._busy = line
+        self._tell()
+
     @work(group="check", exclusive=True)
     async def action_check(self) -> None:
         """The whole check of ``tui-eval validate``, which reads the datasets too, in a process of its own."""
@@ -320,7 +326,7 @@ class PlansScreen(BrowseScreen):
         self._busy = f"checking {path.name} with its datasets"
         self._tell()
         try:
-            checked = await checked_with_datasets(path, self.shelf.check)
+            checked = await checked_with_datasets(path, self.shelf.check, self._show_how_far)
         except TuiEvalError as error:
             self._busy = ""
             self._tell()

@@ -17,6 +17,7 @@ from tui_eval.tui.screens.dialogs import Choose, Option, Prompt
 from tui_eval.tui.settings import Settings
 from tui_eval.tui.text import content
 from tui_eval.tui.type_ahead import asks
+from tui_eval.tui.widgets.cells import Cell
 from tui_eval.tui.widgets.line_table import LineTable
 
 
@@ -24,10 +25,11 @@ class SettingsScreen(BaseScreen):
     """A row a setting; enter changes it."""
 
     DEFAULT_CSS = """
-    SettingsScreen #file { height: auto; padding: 0 2; color: $muted; text-style: $muted-style; }
+    SettingsScreen #file { height: auto; padding: 0 2; border-top: solid $edge; color: $muted; text-style: $muted-style; }
     """
     BINDINGS: ClassVar = keys.bindings("settings")
     PANELS = ("#settings",)
+    LABELS: ClassVar = {"table.select": "change"}
     HELP = "Enter changes a setting. Keys are changed in the file, by the ids that the README lists."
 
     def body(self) -> Iterable[Widget]:
@@ -43,7 +45,16 @@ class SettingsScreen(BaseScreen):
         app = self.tui
         rows = setting_rows(app.settings, app.themes.titles, app.theme, app.workspace, app.history.path)
         self.query_one(LineTable).show(rows)
-        self.query_one("#file", Static).update(content(f"Kept in {app.config}"))
+        self._show_whole()
+
+    @on(LineTable.Highlighted)
+    def _show_whole(self) -> None:
+        """The remark of the row under the cursor in full, where the table cuts it, and where all is kept."""
+        table = self.query_one(LineTable)
+        row = table.source.row(table.cursor) if table.source.count() else None
+        remark = "" if row is None else " ".join(cell.text for cell in row.cells[-1:] if isinstance(cell, Cell))
+        whole = f"{row.key}: {remark}" if row is not None else ""
+        self.query_one("#file", Static).update(content(f"{whole}\nKept in {self.tui.config}"))
 
     @on(LineTable.Selected)
     def _selected(self, event: LineTable.Selected) -> None:
