@@ -95,6 +95,27 @@ async def test_a_run_that_is_cancelled_while_it_is_planned_calls_nobody_and_is_f
         assert Counter(product.outcomes("it").values()) == {"passed": 2 * CASES}
 
 
+async def test_an_interrupt_ends_the_check_of_a_large_dataset_where_it_is(product: Product, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"id": "c{n}", "q": "{"x" * 500}"}}\n' for n in range(5_000)))
+    plan = plan_of("http://127.0.0.1:9")
+    plan["requests"] = [{**plan["requests"][0], "dataset": {"path": "a.jsonl"}}]
+    heard: list[tuple[str, int, int]] = []
+
+    class Interrupting(Listener):
+        def preparing(self, what: str, done: int, total: int) -> None:
+            heard.append((what, done, total))
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()  # as asyncio.run does at Ctrl-C
+
+    job = Job("launch", str(product.history), "it", plan=plan, folder=str(tmp_path))
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(execute_job(job, listener=Interrupting()))
+    ((what, done, total),) = heard
+    assert (what, total) == ("checking a.jsonl", (tmp_path / "a.jsonl").stat().st_size)
+    assert 0 < done < total
+
+
 async def test_a_resume_can_be_cancelled_while_it_writes_the_rest(
     product: Product, asks: list[tuple[str, dict[str, Any]]]
 ) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -9,13 +13,14 @@ import pytest
 
 from tests.support.histories import run_record, write_run
 from tui_eval.errors import Fault, UsageError
+from tui_eval.processes import groups
 from tui_eval.spec.compose import EVERY, Setting
 from tui_eval.spec.workspace import Found
 from tui_eval.store.reader import History
 from tui_eval.store.records import Counters, RunState
 from tui_eval.store.run_queries import RunOverview
-from tui_eval.tui.launch_check import CheckedRequest, Verdict, look, medians
-from tui_eval.tui.launch_draft import Draft
+from tui_eval.tui.launch_check import CheckedRequest, Verdict, check, look, medians
+from tui_eval.tui.launch_draft import Draft, draft_of_file
 from tui_eval.tui.launch_parts import composed, own_choice, read_choices
 from tui_eval.tui.launch_saving import plan_to_save, write_plan, wrong_name
 from tui_eval.tui.projections import launch as shown
@@ -211,3 +216,44 @@ def test_a_plan_whose_rows_come_from_a_platform_offers_its_solution_and_no_datas
 def test_everything_of_the_samples_can_be_chosen() -> None:
     found, _ = read_choices(Path(__file__).parents[2] / "sample_specs")
     assert {each.of for each in found} == {"dataset", "solution", "evaluator"}
+
+
+# -- the check --
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A plan with a dataset that takes a moment to look through."""
+    row = '{"id": "%d", "q": "' + "y" * 60 + '"}\n'
+    (tmp_path / "a.jsonl").write_text("".join(row % number for number in range(200_000)))
+    plan = tmp_path / "plan.json"
+    solution = {"type": "http", "url": "http://127.0.0.1:9/", "body": "{{ q }}"}
+    request = {"name": "one", "dataset": {"path": "a.jsonl"}, "solution": solution}
+    plan.write_text(json.dumps({"version": 1, "name": "large", "requests": [request]}))
+    return plan
+
+
+async def test_the_check_of_a_large_dataset_tells_how_far_it_is(large: Path) -> None:
+    heard: list[str] = []
+    verdict = await check(draft_of_file(large), {}, heard.append)
+    assert verdict.tasks == 200_000
+    assert heard, "about three times a second"
+    assert all(re.fullmatch(r"checking a\.jsonl … \d+ %", line) for line in heard)
+
+
+async def test_a_check_that_is_given_up_ends_its_process(large: Path) -> None:
+    begun = asyncio.Event()
+    checking = asyncio.create_task(check(draft_of_file(large), {}, lambda line: begun.set()))
+    await asyncio.wait_for(begun.wait(), 30)
+    checking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await checking
+    own = os.getpid()
+    assert not [line.pid for line in groups.table() if line.parent == own and line.living and _is_check(line.pid)]
+
+
+def _is_check(pid: int) -> bool:
+    try:
+        return b"--from-stdin" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.errors import Fault, SpecError
 
 if TYPE_CHECKING:
-    from tui_eval.engine.preflight import Preflight
+    from tui_eval.engine.preflight import Preflight, Told
     from tui_eval.spec.loading import LoadedPlan
 
 
@@ -45,12 +45,26 @@ def check(
     overrides: Sequence[str] = (),
     environment: Mapping[str, str] = os.environ,
     folder: Path | None = None,
+    told: Told | None = None,
 ) -> Checked:
     """Check a plan (a file, or its data), its datasets and what it needs on this machine.
 
-    ``folder`` is where its relative paths start: the file's folder, or the current one for data. Executes nothing;
-    raises nothing of ours.
+    ``folder`` is where its relative paths start: the file's folder, or the current one for data. ``told`` hears how far
+    it is; without it a terminal does. Executes nothing; raises nothing of ours.
     """
+    from tui_eval.cli.waiting import Waiting
+
+    with Waiting("checking the plan") as waiting:
+        return _checked(source, overrides, environment, folder, told or waiting.at)
+
+
+def _checked(
+    source: Path | Mapping[str, Any],
+    overrides: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | None,
+    told: Told,
+) -> Checked:
     from tui_eval.engine.preflight import check_plan
     from tui_eval.spec.loading import load_plan
 
@@ -61,9 +75,9 @@ def check(
         for fault in error.faults:
             checked.add(fault)
         base = folder or (source.absolute().parent if isinstance(source, Path) else Path.cwd())
-        _check_the_rest(checked, source, overrides, environment, base)
+        _check_the_rest(checked, source, overrides, environment, base, told)
         return checked
-    checked.preflight = report = check_plan(checked.loaded, environment)
+    checked.preflight = report = check_plan(checked.loaded, environment, told)
     checked.faults += report.faults
     checked.warnings += report.warnings
     if checked.valid:
@@ -77,6 +91,7 @@ def _check_the_rest(
     overrides: Sequence[str],
     environment: Mapping[str, str],
     folder: Path,
+    told: Told,
 ) -> None:
     """What else can be said of a plan with faults: everything when only values of the environment are missing, else
     what is wrong with its datasets, and on this machine with the requests that have no fault of their own."""
@@ -94,11 +109,11 @@ def _check_the_rest(
         # What a platform's section asks of the plan is known only when all of the plan is.
         if sound is not None and not sound.platforms:
             with suppress(SpecError):
-                report = check_plan(sound, environment)
+                report = check_plan(sound, environment, told)
                 found += [*report.warnings, *report.faults]
     if loaded is not None:
         try:
-            checked.preflight = report = check_plan(loaded, environment)
+            checked.preflight = report = check_plan(loaded, environment, told)
         except SpecError:
             return  # the missing value is a part of a dataset's path: told as a fault of the plan
         found += [*report.warnings, *report.faults]

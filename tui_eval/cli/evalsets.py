@@ -14,6 +14,7 @@ from tui_eval.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from tui_eval.cli.checking import Checked
+    from tui_eval.engine.preflight import Told
     from tui_eval.spec.evalset import Evalset
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -121,7 +122,12 @@ def _no_agentspec(path: Path, evalset: Evalset) -> str:
 
 
 def check_file(
-    path: Path, overrides: tuple[str, ...] = (), options: EvalsetOptions | None = None, *, suggested: bool = True
+    path: Path,
+    overrides: tuple[str, ...] = (),
+    options: EvalsetOptions | None = None,
+    *,
+    suggested: bool = True,
+    told: Told | None = None,
 ) -> Checked:
     """As ``checking.check``, for a plan file or an evalset."""
     from tui_eval.cli.checking import Checked, check
@@ -133,6 +139,7 @@ def check_file(
         for fault in error.faults:
             checked.add(fault)
         return checked
-    checked = check(source, overrides, folder=None if isinstance(source, Path) else path.absolute().parent)
+    folder = None if isinstance(source, Path) else path.absolute().parent
+    checked = check(source, overrides, folder=folder, told=told)
     checked.path = path
     return checked

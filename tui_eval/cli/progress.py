@@ -6,7 +6,8 @@ import sys
 import time
 
 from tui_eval.cli.progress_line import progress_line
-from tui_eval.cli.terminal import cut, tell
+from tui_eval.cli.terminal import tell
+from tui_eval.cli.waiting import AFTER_SECONDS, EVERY_SECONDS, how_far, rewrite
 from tui_eval.engine.execution import Listener
 from tui_eval.store.records import RequestRecord, RunRecord
 
@@ -35,7 +36,12 @@ class PlainLines(TroubleOnly):
 
     def __init__(self) -> None:
         self._said = ""
-        self._due = 0.0
+        self._due = time.monotonic() + PLAIN_SECONDS
+
+    def preparing(self, what: str, done: int, total: int) -> None:
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + PLAIN_SECONDS
+            tell(how_far(what, done, total))
 
     def begun(self, run: RunRecord, requests: list[RequestRecord]) -> None:
         for warning in run.warnings:
@@ -56,8 +62,15 @@ class OneLine(TroubleOnly):
 
     def __init__(self) -> None:
         self._said = ""
+        self._due = time.monotonic() + AFTER_SECONDS
+
+    def preparing(self, what: str, done: int, total: int) -> None:
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + EVERY_SECONDS
+            self._write(how_far(what, done, total))
 
     def begun(self, run: RunRecord, requests: list[RequestRecord]) -> None:
+        self._write("")
         for warning in run.warnings:
             tell(f"warning: {warning}")
         self.tick(run, requests)
@@ -76,8 +89,4 @@ class OneLine(TroubleOnly):
         super().trouble(message)
 
     def _write(self, line: str) -> None:
-        import shutil
-
-        width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write(f"\r\x1b[K{cut(line, width)}")
-        sys.stderr.flush()
+        rewrite(line)

@@ -74,8 +74,10 @@ def _json_of(plan: Path, overrides: tuple[str, ...], evalset: EvalsetOptions) ->
 
 def _check_from_stdin() -> int:
     """What the screens ask for: ``{"plan": path or data, "folder": …, "overrides": […]}`` on standard input, so that
-    nothing of a plan stands on a command line; the answer is that of ``--json`` for one plan."""
+    nothing of a plan stands on a command line; the answer is that of ``--json`` for one plan. Standard error says how
+    far it is, a line now and then."""
     from tui_eval.cli.checking import check
+    from tui_eval.cli.waiting import LinesNowAndThen
 
     asked = json.load(sys.stdin)
     plan = asked["plan"]
@@ -85,7 +87,11 @@ def _check_from_stdin() -> int:
         return 0 if data["valid"] else 2
     folder = Path(asked["folder"]) if asked.get("folder") else None
     overrides = tuple(asked.get("overrides", ()))
-    checked = check_file(Path(plan), overrides) if isinstance(plan, str) else check(plan, overrides, folder=folder)
+    told = LinesNowAndThen()
+    if isinstance(plan, str):
+        checked = check_file(Path(plan), overrides, told=told)
+    else:
+        checked = check(plan, overrides, folder=folder, told=told)
     out_json(_as_json(checked))
     return 0 if checked.valid else 2
 

@@ -51,6 +51,9 @@ class Listener:
     They are called from the event loop and must return at once. ``requests`` carry current counters.
     """
 
+    def preparing(self, what: str, done: int, total: int) -> None:
+        """Before the run is begun: its datasets are checked (``done`` in bytes), its tasks are written."""
+
     def begun(self, run: RunRecord, requests: list[RequestRecord]) -> None: ...
 
     def task_finished(self, request: RequestRecord, task: TaskDescription, result: TaskResult) -> None: ...
@@ -99,7 +102,7 @@ async def execute_job(
     cannot begin; from then on everything is in what it returns."""
     environment = os.environ if environment is None else environment
     listener = listener or Listener()
-    async with started(job, environment, listener.trouble) as start:
+    async with started(job, environment, listener.trouble, listener.preparing) as start:
         if begun is not None:
             begun(start.planned.run)
         if start.planned.cancelled_by:

@@ -14,7 +14,7 @@ from tui_eval import __version__
 from tui_eval.analysis.selection import Action, Decision, OldTask, PlannedTask, Selection, select
 from tui_eval.domain import Case, Outcome
 from tui_eval.engine.planning_watch import PlanningWatch
-from tui_eval.engine.preflight import Preflight, RequestPreflight
+from tui_eval.engine.preflight import Preflight, RequestPreflight, Told
 from tui_eval.errors import NothingToRun, TemplateError
 from tui_eval.spec.fingerprints import evaluation_template
 from tui_eval.store.records import NewTask, RequestRecord, RequestState, RunRecord, RunState
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BATCH = 2000
 """Tasks that are handed to the writer together, of which it makes one transaction."""
+
+_TOLD_EVERY = 500
 
 Item = TypeVar("Item")
 
@@ -52,8 +54,15 @@ class Planned:
     cancelled_by: str = ""
 
 
-async def plan_launch(loaded: LoadedPlan, preflight: Preflight, writer: HistoryWriter, options: RunOptions) -> Planned:
-    """Write a new run with every task queued. Raises NothingToRun when no case is selected."""
+async def plan_launch(
+    loaded: LoadedPlan,
+    preflight: Preflight,
+    writer: HistoryWriter,
+    options: RunOptions,
+    told: Told = lambda what, done, total: None,
+) -> Planned:
+    """Write a new run with every task queued; ``told`` hears how many are. Raises NothingToRun when no case is
+    selected."""
     if not preflight.tasks:
         raise NothingToRun(_nothing(preflight))
     run = _run_record(loaded, options)
@@ -63,13 +72,19 @@ async def plan_launch(loaded: LoadedPlan, preflight: Preflight, writer: HistoryW
     watch = PlanningWatch(writer, run)
     for record, entry in zip(requests, preflight.requests, strict=True):
         assert entry.source is not None
-        await _write_tasks(writer, watch, _new_tasks(entry.request, record.id, entry.source.sampled()))
+        tasks = _new_tasks(entry.request, record.id, entry.source.sampled())
+        await _write_tasks(writer, watch, _counted(tasks, entry, told))
     await writer.flush()
     return Planned(run, requests, watch.cancelled_by)
 
 
 async def plan_rest(
-    loaded: LoadedPlan, preflight: Preflight, run: RunRecord, history: History, writer: HistoryWriter
+    loaded: LoadedPlan,
+    preflight: Preflight,
+    run: RunRecord,
+    history: History,
+    writer: HistoryWriter,
+    told: Told = lambda what, done, total: None,
 ) -> Planned:
     """Write what is missing of a launch that ended while its tasks were being written; nothing had been called."""
     requests = history.requests(run) or await _add_requests(writer, run, loaded, preflight)
@@ -79,7 +94,7 @@ async def plan_rest(
         there = {(task.case_id, task.repeat) for task in history.iter_tasks(run, request=record.id)}
         missing = (
             task
-            for task in _new_tasks(entry.request, record.id, entry.source.sampled())
+            for task in _counted(_new_tasks(entry.request, record.id, entry.source.sampled()), entry, told)
             if (task.case_id, task.repeat) not in there
         )
         await _write_tasks(writer, watch, missing)
@@ -310,6 +325,15 @@ def _planned(request: LoadedRequest, cases: Iterable[Case]) -> Iterator[tuple[Pl
 def _new_tasks(request: LoadedRequest, key: int, cases: Iterable[Case]) -> Iterator[NewTask]:
     for position, (planned, case) in enumerate(_planned(request, cases)):
         yield _new_task(key, position, planned, case)
+
+
+def _counted(tasks: Iterator[NewTask], entry: RequestPreflight, told: Told) -> Iterator[NewTask]:
+    """The same; ``told`` hears of it now and then."""
+    what = f"writing the tasks of {entry.request.name}"
+    for count, task in enumerate(tasks):
+        if count % _TOLD_EVERY == 0:
+            told(what, count, entry.tasks)
+        yield task
 
 
 def _new_task(request: int, position: int, planned: PlannedTask, case: Case) -> NewTask:

@@ -5,7 +5,7 @@ Nothing is executed: datasets are read, templates are compared with the columns,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -59,10 +59,15 @@ class Preflight:
         (self.warnings if fault.warning else self.faults).append(fault)
 
 
-def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
+Told = Callable[[str, int, int], None]
+"""Hears how far long preparations are: what is done, how much of how much. What it raises ends them."""
+
+
+def check_plan(loaded: LoadedPlan, environment: Mapping[str, str], told: Told | None = None) -> Preflight:
     """Check every request of ``loaded`` against its dataset and the machine.
 
-    A dataset that several requests share is read once. Costs one pass over each dataset file.
+    A dataset that several requests share is read once. Costs one pass over each dataset file (two for a sample at
+    random); ``told`` hears of it, in bytes.
     """
     report = Preflight(warnings=[*loaded.warnings, *escapes(loaded)])
     surveyed: dict[str, tuple[DatasetSource, Survey] | None] = {}
@@ -71,7 +76,7 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
         report.requests.append(entry)
         key = request.dataset.model_dump_json()
         if key not in surveyed:
-            surveyed[key] = _survey(loaded, request, environment, report)
+            surveyed[key] = _survey(loaded, request, environment, report, told)
         found = surveyed[key]
         if found is not None:
             entry.source, entry.survey = found
@@ -85,11 +90,15 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
 
 
 def _survey(
-    loaded: LoadedPlan, request: LoadedRequest, environment: Mapping[str, str], report: Preflight
+    loaded: LoadedPlan,
+    request: LoadedRequest,
+    environment: Mapping[str, str],
+    report: Preflight,
+    told: Told | None,
 ) -> tuple[DatasetSource, Survey] | None:
     try:
         source = open_dataset(request.dataset, loaded.folder, environment=environment, platforms=loaded.platforms)
-        survey = source.check()
+        survey = _told_of(source, environment, told).check()
     except DatasetError as error:
         for fault in error.faults:
             report.add(_placed(fault, request))
@@ -99,6 +108,23 @@ def _survey(
     for warning in source.warnings:
         report.add(warning)
     return source, survey
+
+
+def _told_of(source: DatasetSource, environment: Mapping[str, str], told: Told | None) -> DatasetSource:
+    """The same dataset; ``told`` hears how far a pass is, over and over where there are several passes."""
+    if told is None or source.path is None or not source.size:
+        return source
+    from tui_eval.datasets.watching import WatchedSource
+
+    size, read = source.size, 0
+    label = f"checking {source.label}"
+
+    def watcher(count: int) -> None:
+        nonlocal read
+        read = read + count if read < size else count
+        told(label, read, size)
+
+    return WatchedSource(source, watcher, environment=environment)
 
 
 def _placed(fault: Fault, request: LoadedRequest) -> Fault:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.analysis.selection import Action
 from tui_eval.engine.planning import Planned, RunOptions, plan_launch, plan_rerun, plan_rest
-from tui_eval.engine.preflight import Preflight, check_plan
+from tui_eval.engine.preflight import Preflight, Told, check_plan
 from tui_eval.engine.stored_plan import load_stored_plan
 from tui_eval.errors import NothingToRun, SpecError, UsageError
 from tui_eval.net.stream_secrets import keep_out
@@ -39,32 +39,55 @@ class Start:
 
 
 @asynccontextmanager
-async def started(job: Job, environment: Mapping[str, str], trouble: Callable[[str], None]) -> AsyncIterator[Start]:
-    """Begin ``job``: its run stands in the history when this is entered, and is saved when it is left."""
+async def started(
+    job: Job,
+    environment: Mapping[str, str],
+    trouble: Callable[[str], None],
+    told: Told = lambda what, done, total: None,
+) -> AsyncIterator[Start]:
+    """Begin ``job``: its run stands in the history when this is entered, and is saved when it is left. ``told`` hears
+    how far the preparations are."""
     begin = {"launch": _launch, "rerun": _rerun, "resume": _resume}[job.action]
-    async with begin(job, environment, trouble) as start:
+    async with begin(job, environment, trouble, _unless_cancelled(told)) as start:
         yield start
 
 
+def _unless_cancelled(told: Told) -> Told:
+    """``told``, which ends the preparations when the task that makes them is cancelled: a check of a large dataset is
+    one step for the event loop."""
+
+    def tell(what: str, done: int, total: int) -> None:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
+        told(what, done, total)
+
+    return tell
+
+
 @asynccontextmanager
-async def _launch(job: Job, environment: Mapping[str, str], trouble: Callable[[str], None]) -> AsyncIterator[Start]:
+async def _launch(
+    job: Job, environment: Mapping[str, str], trouble: Callable[[str], None], told: Told
+) -> AsyncIterator[Start]:
     if job.plan is None:
         raise UsageError("a launch needs a plan")
     source = Path(job.plan) if isinstance(job.plan, str) else job.plan
     folder = Path(job.folder) if job.folder is not None else None
     loaded = load_plan(source, overrides=job.overrides, environment=environment, folder=folder)
-    preflight = _checked(loaded, environment)
+    preflight = _checked(loaded, environment, told)
     options = RunOptions(job.run_id, tags=job.tags, note=job.note)
     async with _history(job, loaded, trouble) as (writer, history):
-        yield Start(loaded, await plan_launch(loaded, preflight, writer, options), writer, history, preflight)
+        yield Start(loaded, await plan_launch(loaded, preflight, writer, options, told), writer, history, preflight)
 
 
 @asynccontextmanager
-async def _rerun(job: Job, environment: Mapping[str, str], trouble: Callable[[str], None]) -> AsyncIterator[Start]:
+async def _rerun(
+    job: Job, environment: Mapping[str, str], trouble: Callable[[str], None], told: Told
+) -> AsyncIterator[Start]:
     with History(Path(job.history)) as before:
         parent = before.run(job.parent or "last")
     loaded = load_stored_plan(parent, environment, job.overrides)
-    preflight = None if job.stored_cases else _checked(loaded, environment)
+    preflight = None if job.stored_cases else _checked(loaded, environment, told)
     action = Action(**{**job.selection, "cases": frozenset(job.selection.get("cases", ()))})
     options = RunOptions(
         job.run_id,
@@ -80,7 +103,9 @@ async def _rerun(job: Job, environment: Mapping[str, str], trouble: Callable[[st
 
 
 @asynccontextmanager
-async def _resume(job: Job, environment: Mapping[str, str], trouble: Callable[[str], None]) -> AsyncIterator[Start]:
+async def _resume(
+    job: Job, environment: Mapping[str, str], trouble: Callable[[str], None], told: Told
+) -> AsyncIterator[Start]:
     with History(Path(job.history)) as before:
         run = before.run(job.run_id)
         counted = [request.counters for request in before.requests(run)]
@@ -104,14 +129,14 @@ async def _resume(job: Job, environment: Mapping[str, str], trouble: Callable[[s
         await writer.requeue_unscored(run.id)
         cancelled_by = ""
         if half_planned:
-            rest = await plan_rest(loaded, _checked(loaded, environment), run, history, writer)
+            rest = await plan_rest(loaded, _checked(loaded, environment, told), run, history, writer, told)
             cancelled_by = rest.cancelled_by
         yield Start(loaded, Planned(run, history.requests(run), cancelled_by), writer, history)
 
 
-def _checked(loaded: LoadedPlan, environment: Mapping[str, str]) -> Preflight:
+def _checked(loaded: LoadedPlan, environment: Mapping[str, str], told: Told) -> Preflight:
     """The preflight of a plan that can be run; raises SpecError with all faults otherwise."""
-    preflight = check_plan(loaded, environment)
+    preflight = check_plan(loaded, environment, told)
     if preflight.faults:
         raise SpecError(preflight.faults)
     return preflight

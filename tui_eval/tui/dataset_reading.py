@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.datasets.files import CHUNK_BYTES, InputFile, open_input
-from tui_eval.datasets.limits import limits_from
-from tui_eval.datasets.rows import BEGIN, Item, Place, Reading
-from tui_eval.datasets.source import DatasetSource, open_dataset
+from tui_eval.datasets.source import open_dataset
+from tui_eval.datasets.watching import WatchedSource, Watcher
 from tui_eval.errors import DatasetError, Fault
 from tui_eval.spec.model import Dataset
 from tui_eval.tui.dataset_shelf import DatasetFacts
@@ -26,37 +23,6 @@ FIRST_ROWS = 50
 _HOW_IT_IS_READ = ("format", "id", "encoding", "records", "delimiter", "json_columns", "skip_bad_lines")
 _LONGEST_LINE = 64 * 1024
 _DOCUMENTS = (".json", ".yaml", ".yml")
-
-Watcher = Callable[[int], None]
-"""Called with the bytes that were just read (0: another record); raises Stopped to end the pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedFile(InputFile):
-    """An input file that tells each piece that is read from it."""
-
-    watcher: Watcher = lambda read: None
-
-    def chunks(self, start: int = 0, size: int = CHUNK_BYTES) -> Iterator[bytes]:
-        for chunk in InputFile.chunks(self, start, size):
-            self.watcher(len(chunk))
-            yield chunk
-
-
-class WatchedSource(DatasetSource):
-    """A dataset whose passes tell how far they are, and end where the watcher says so."""
-
-    def __init__(self, source: DatasetSource, watcher: Watcher) -> None:
-        assert source.path is not None
-        file = open_input(source.path, source.name)
-        watched = WatchedFile(file.path, file.name, file.size, file.stamp, watcher)
-        super().__init__(source.spec, watched, source.format, limits_from(os.environ))
-        self._watcher = watcher
-
-    def items(self, reading: Reading, start: Place = BEGIN) -> Iterator[Item]:
-        for item in super().items(reading, start):
-            self._watcher(0)
-            yield item
 
 
 def watched(path: Path, settings: Mapping[str, Any], watcher: Watcher) -> WatchedSource:

@@ -13,8 +13,8 @@ from tui_eval.tui.background import Stopped, away
 from tui_eval.tui.widgets.cells import Row
 
 if TYPE_CHECKING:
+    from tui_eval.datasets.watching import WatchedSource
     from tui_eval.domain import Case
-    from tui_eval.tui.dataset_reading import WatchedSource
 
 T = TypeVar("T")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_eval.errors import Fault, TuiEvalError
 from tui_eval.tui.child_command import environment, program
@@ -21,6 +21,8 @@ from tui_eval.tui.launch_draft import Draft
 
 if TYPE_CHECKING:
     from tui_eval.store.reader import History
+
+T = TypeVar("T")
 
 _RUNS_LOOKED_AT = 40
 _TIMES_READ = 5000  # of a run: a median needs no more
@@ -75,7 +77,11 @@ class Look:
         return tuple(str(request["name"]) for request in self.resolved.get("requests", ()))
 
 
-async def check(draft: Draft, added: Mapping[str, str]) -> Verdict:
+Hear = Callable[[str], None]
+"""Hears now and then how far a check is: ``checking tickets.jsonl … 43 %``."""
+
+
+async def check(draft: Draft, added: Mapping[str, str], told: Hear = lambda line: None) -> Verdict:
     """Check the draft in a child process that has ``added`` variables besides ours; cancelling ends the child.
 
     Raises TuiEvalError when the check itself could not be made.
@@ -86,6 +92,13 @@ async def check(draft: Draft, added: Mapping[str, str]) -> Verdict:
         "folder": None if isinstance(source, Path) else str(draft.folder),
         "overrides": draft.overrides(),
     }
+    return await checked(asked, added, told, _verdict)
+
+
+async def checked(
+    asked: Mapping[str, Any], added: Mapping[str, str], told: Hear, understood: Callable[[Mapping[str, Any]], T]
+) -> T:
+    """What ``validate --from-stdin`` answers to ``asked``, as ``understood`` makes it of the JSON; as :func:`check`."""
     process = await asyncio.create_subprocess_exec(
         *program(),
         "validate",
@@ -97,17 +110,40 @@ async def check(draft: Draft, added: Mapping[str, str]) -> Verdict:
         env={**environment(), **added},
     )
     try:
-        out, told = await process.communicate(json.dumps(asked).encode())
+        out, words = await _answer(process, json.dumps(asked).encode(), told)
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
     try:
-        return _verdict(json.loads(out))
+        return understood(json.loads(out))
     except (ValueError, KeyError, TypeError) as error:
-        lines = told.decode("utf-8", "replace").strip().splitlines()
+        lines = words.decode("utf-8", "replace").strip().splitlines()
         raise TuiEvalError(f"the plan could not be checked: {lines[-1] if lines else error}") from error
+
+
+async def _answer(process: asyncio.subprocess.Process, asked: bytes, told: Hear) -> tuple[bytes, bytes]:
+    """All of standard output and error; ``told`` hears each line of the latter when it comes."""
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    assert stdin is not None
+    assert stdout is not None
+    assert stderr is not None
+    stdin.write(asked)
+    with suppress(BrokenPipeError, ConnectionResetError):  # it ended early: what it said tells why
+        await stdin.drain()
+    stdin.close()
+
+    async def hear() -> bytes:
+        words = b""
+        while piece := await stderr.read(4096):
+            words += piece
+            told(words.rstrip().rpartition(b"\n")[2].decode("utf-8", "replace"))
+        return words
+
+    out, words = await asyncio.gather(stdout.read(), hear())
+    await process.wait()
+    return out, words
 
 
 def _verdict(data: Mapping[str, Any]) -> Verdict:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.errors import Fault, SpecError, UsageError
+from tui_eval.errors import Fault, SpecError
 
 if TYPE_CHECKING:
     from tui_eval.spec.loading import LoadedPlan
@@ -217,17 +217,18 @@ def _raw(path: Path) -> bytes | None:
         return None
 
 
-async def checked_with_datasets(path: Path, check: Callable[[Path], CheckedPlan]) -> CheckedPlan:
-    """What ``tui-eval validate`` says of a plan: its faults, its datasets' and this machine's. Raises UsageError."""
+async def checked_with_datasets(
+    path: Path, check: Callable[[Path], CheckedPlan], told: Callable[[str], None]
+) -> CheckedPlan:
+    """What ``tui-eval validate`` says of a plan: its faults, its datasets' and this machine's. ``told`` hears how far it
+    is. Raises TuiEvalError."""
     from tui_eval.tui.background import away
-    from tui_eval.tui.child_command import ask
+    from tui_eval.tui.launch_check import checked
+
+    def faults_of(plan: Mapping[str, Any]) -> list[tuple[Fault, ...]]:
+        return [tuple(Fault(**each) for each in plan[name]) for name in ("faults", "warnings")]
 
     stamp = await away(partial(stamp_of, path))
-    answer = await ask("validate", "--json", "--", str(path))
+    faults, warnings = await checked({"plan": str(path)}, {}, told, faults_of)
     known = await away(partial(check, path))
-    try:
-        (plan,) = answer["plans"]
-        faults, warnings = (tuple(Fault(**each) for each in plan[name]) for name in ("faults", "warnings"))
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"tui-eval validate gave an answer that is not understood: {error!r}") from error
     return replace(known, stamp=stamp, faults=faults, warnings=warnings, with_datasets=True)

@@ -99,12 +99,16 @@ class ReviewScreen(ReviewAgentLoop):
         except TuiEvalError:
             self._seconds = {}  # no history yet: nothing to estimate from, and the page says so
         try:
-            self._verdict = await check(self.draft, self.typed)
+            self._verdict = await check(self.draft, self.typed, self._show_how_far)
         except (TuiEvalError, OSError) as error:
             self._problem = str(error)
         self.show_draft()
 
     # -- showing --
+
+    def _show_how_far(self, line: str) -> None:
+        if self.display:
+            self.show_verdict(f"▸ {line}  (esc stops)", "running")
 
     def show_draft(self) -> None:
         if not self.display:
