@@ -123,10 +123,21 @@ def judge_asker(
             except SolutionError as error:
                 decision = decide(error, retries, rules, random.random)
                 if not isinstance(decision, Again):
-                    raise EvaluatorError(f"the judge gave no answer: {decision.message}") from error
+                    raise EvaluatorError(f"the judge gave no answer: {_of_a_judge(decision.message)}") from error
                 retries += 1
                 await asyncio.sleep(decision.delay)
             else:
                 return str(answer.output)
 
     return chat, lambda model: partial(ask, model=model)
+
+
+def _of_a_judge(message: str) -> str:
+    """What a solution says of an agent, said of the judge that was called by it."""
+    for of_agent, of_judge in (
+        ("the agent says", "it says"),
+        ("is the agent running?", "is it running?"),
+        ("the agent points to", "it points to"),
+    ):
+        message = message.replace(of_agent, of_judge, 1)
+    return message
