@@ -144,6 +144,7 @@ async def test_a_rerun_says_how_many_calls_it_makes(make_app: Make, tmp_path: Pa
         await pilot.press("n", "2", "space", "r")
         await see(pilot, "1 chosen case?")
         assert "This makes 4 calls" in screen_text(app)
+        assert "2 of the calls are for tasks that were cancelled or never finished." in screen_text(app)
         await pilot.press("escape")
 
 

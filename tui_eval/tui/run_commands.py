@@ -69,7 +69,7 @@ async def choose_rerun(app: TuiEvalApp, run: RunRecord, total: Counters) -> str 
     """Ask what to run again, confirm with the number of calls, start; the new run's id."""
     choices = {each.name: each for each in reruns(total)}
     options = [Option(each.name, each.label, each.note) for each in choices.values()]
-    name = await app.push_screen_wait(Choose(f"Run again, of {run.run_id}", options))
+    name = await app.push_screen_wait(Choose(f"Run again which tasks of {run.run_id}?", options))
     return None if name is None else await _confirm_and_start(app, run, choices[name])
 
 
@@ -87,6 +87,8 @@ async def _confirm_and_start(app: TuiEvalApp, run: RunRecord, rerun: Rerun) -> s
     from tui_eval.runner import Job, new_run_id
 
     lines = ["A new run takes everything else over from this one, which is left as it is."]
+    if rerun.beside:
+        lines.append(rerun.beside)
     if rerun.judged:
         lines.append(f"{rerun.judged:,} answers are judged anew without a call.")
     title = f"Run again: {rerun.label}?"

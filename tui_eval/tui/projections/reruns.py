@@ -12,13 +12,25 @@ from tui_eval.store.records import Counters
 @dataclass(frozen=True, slots=True)
 class Rerun:
     """One choice. ``selection`` has the keys of ``analysis.selection.Action``; ``calls`` is how many tasks call the
-    agent (each once, and again for every retry of the plan); ``judged`` how many answers are only judged anew."""
+    agent (each once, and again for every retry of the plan), ``rest`` how many of these were not chosen but have no
+    result; ``judged`` how many answers are only judged anew."""
 
     name: str
     label: str
     selection: dict[str, Any]
     calls: int
     judged: int = 0
+    rest: int = 0
+
+    @property
+    def beside(self) -> str:
+        """What is called beside what was chosen, for the question before the start; "" when nothing is."""
+        if not self.rest:
+            return ""
+        which = "task that was" if self.rest == 1 else "tasks that were"
+        return (
+            f"{self.rest:,} of the calls {'is' if self.rest == 1 else 'are'} for {which} cancelled or never finished."
+        )
 
     @property
     def note(self) -> str:
@@ -32,9 +44,9 @@ def reruns(total: Counters) -> list[Rerun]:
     rest = total.total - total.finished + total.cancelled
     judged = total.unscored
     found = [
-        Rerun("failed", "Failed and errors", {"failed": True}, rest + total.failed + total.error, judged),
-        Rerun("errors", "Errors only", {"errors": True}, rest + total.error, judged),
-        Rerun("unscored", "Unscored: judge them again", {"unscored": True}, rest, judged),
+        Rerun("failed", "Failed and errors", {"failed": True}, rest + total.failed + total.error, judged, rest),
+        Rerun("errors", "Errors only", {"errors": True}, rest + total.error, judged, rest),
+        Rerun("unscored", "Unscored: judge them again", {"unscored": True}, rest, judged, rest),
     ]
     wanted = {"failed": total.failed + total.error, "errors": total.error, "unscored": total.unscored}
     kept = [each for each in found if wanted[each.name]]
@@ -54,4 +66,5 @@ def rerun_cases(total: Counters, case_ids: Sequence[str], chosen: Counters) -> R
         {"cases": list(case_ids)},
         chosen.total + rest - already,
         max(0, total.unscored - chosen.unscored),
+        rest - already,
     )
