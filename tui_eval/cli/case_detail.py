@@ -85,23 +85,23 @@ def _print_attempt(attempt: AttemptRecord) -> None:
         elif name == "trace_id" and value == attempt.trace_id:
             continue  # it stands in the attempt's own line
         elif value not in (None, "", [], {}, False):
-            _print_part(name, value)
+            print_part(name, value, "    ")
 
 
-def _print_part(name: str, value: Any) -> None:
+def print_part(name: str, value: Any, indent: str) -> None:
     """One part of an answer: what is a list of pairs or triples by design has a line for each."""
     if name == "first_byte_seconds":
-        out(f"    first byte after {duration(value)}")
+        out(f"{indent}first byte after {duration(value)}")
     elif name == "headers" and isinstance(value, list):
-        out("    headers:")
+        out(f"{indent}headers:")
         for header, text in value:
-            print_text(str(header), as_text(text), "      ")
+            print_text(str(header), as_text(text), indent + "  ")
     elif name == "events" and isinstance(value, list):
-        print_events(value, "    ")
+        print_events(value, indent)
     elif name == "usage" and isinstance(value, dict):
-        print_value(name, {key: count for key, count in value.items() if count is not None}, "    ")
+        print_value(name, {key: count for key, count in value.items() if count is not None}, indent)
     else:
-        print_value(name, value, "    ")
+        print_value(name, value, indent)
 
 
 def print_events(events: list[Any], indent: str) -> None:

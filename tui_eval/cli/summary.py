@@ -102,7 +102,7 @@ def print_head(run: RunRecord, counters: Counters) -> None:
     out(f"{painted(one_line(run.run_id), '1')}  {one_line(run.name)}  {state}")
     started = f"started {local_time(run.started_at)}" if run.started_at else f"made {local_time(run.created_at)}"
     ended = f", took {duration(took(run))}" if run.finished_at else ""
-    parent = f", takes up {one_line(run.parent_run_id)}" if run.parent_run_id else ""
+    parent = f", re-run of {one_line(run.parent_run_id)}" if run.parent_run_id else ""
     out(f"  {started}{ended}{parent}")
     out(f"  passed {decided_text(counters)}")
     if run.plan_path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tui_eval.cli.case_detail import print_events
+from tui_eval.cli.case_detail import print_part
 from tui_eval.cli.options import examples, json_option, set_option
 from tui_eval.cli.preview import print_value
 from tui_eval.cli.terminal import one_line, out, out_json, outcome_word, painted, safe, tell
@@ -35,6 +35,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TERMINATED = 143
+_ANSWER_PARTS = [
+    "status_code",
+    "content_type",
+    "exit_code",
+    "finish_reason",
+    "first_byte_seconds",
+    "usage",
+    "notes",
+    "headers",
+    "events",
+    "stderr",
+    "raw",
+    "output",
+]
 
 
 @click.command(
@@ -313,18 +327,11 @@ def _print_answer(report: dict[str, Any]) -> None:
     out(f"  took: {seconds * 1000:.0f} ms" if seconds is not None else "  took: -")
     if report["trace_id"]:
         out(f"  trace id: {one_line(report['trace_id'])}")
-    events = answer.pop("events", [])
-    headers = answer.pop("headers", [])
-    for name in ("status_code", "content_type", "exit_code", "finish_reason", "first_byte_seconds", "usage", "notes"):
-        if name in answer:
-            print_value(name, answer.pop(name), "  ")
-    if headers:
-        print_value("headers", dict(headers), "  ")
-    if events:
-        print_events(events, "  ")
-    for name in ("stderr", "raw", "output"):
-        if name in answer:
+    for name in _ANSWER_PARTS:
+        if name == "output" and name in answer:
             print_value(name, answer[name], "  ")
+        elif answer.get(name) not in (None, "", [], {}):
+            print_part(name, answer[name], "  ")
     _print_scores(report)
 
 
