@@ -443,6 +443,24 @@ async def test_something_that_is_not_http_is_said_so() -> None:
     assert "did not answer in HTTP/1.1" in str(error)
 
 
+@pytest.mark.parametrize("end", [[], [{"reset": True}]])
+@pytest.mark.parametrize(
+    ("begun", "words"),
+    [
+        ("SSH-2.0-OpenSSH_9.6\r\n", "did not answer in HTTP/1.1"),
+        ('{"text": "ok"}', "did not answer in HTTP/1.1"),
+        ("HTTP/1.1 200 OK\r\ncont", "connection closed inside the headers of the answer of 127.0.0.1"),
+        ("HTTP/1.1 200 OK\r\nbad header\r\n\r\n", "did not answer in HTTP/1.1"),
+        ("", "server disconnected without a response"),
+    ],
+)
+async def test_an_answer_that_ends_in_its_head_is_told_by_what_came_of_it(begun: str, words: str, end: Any) -> None:
+    async with play({"paths": {"/": [{"text": begun}, {"sleep": 0.2}, *end]}}) as server:
+        error = await error_of(server.url("/"))
+        assert words in str(error)
+        assert (error.kind, error.resend, server.count("/")) == ("connection", Resend.MAYBE_RECEIVED, 1)
+
+
 async def test_a_bad_proxy_address_is_an_argument_and_not_shown() -> None:
     error = await error_of("http://agent.invalid/", proxy="nonsense-secret")
     assert error.kind == "argument"

@@ -19,6 +19,14 @@ import httpx
 _E = TypeVar("_E", bound=BaseException)
 
 
+class HeadCut(httpx.RemoteProtocolError):
+    """The connection ended inside the head of an answer; ``begun`` is what had come of it."""
+
+    def __init__(self, begun: bytes) -> None:
+        super().__init__("the connection ended inside the head of the answer")
+        self.begun = begun
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """``unsent`` is True when the request certainly did not reach the server. ``permanent``: the same call would fail
@@ -43,6 +51,8 @@ def failure_of(
     tls = _find(error, ssl.SSLError)
     if tls is not None:
         return Failure(f"TLS broke in the talk with {place}: {_tls_reason(tls)}", unsent=False)
+    if isinstance(error, HeadCut) and error.begun.startswith(b"HTTP/"):
+        return Failure(f"connection closed inside the headers of the answer of {place}", unsent=False)
     if received is not None and isinstance(error, httpx.RemoteProtocolError) and "peer closed" not in str(error):
         return Failure(f"the answer of {place} is not valid HTTP/1.1 after {received} bytes of its body", unsent=False)
     if received is not None:

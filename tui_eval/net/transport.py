@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 
+from tui_eval.net.failures import HeadCut
 from tui_eval.net.proxies import environment_proxy
 
 KEEP_SECONDS = 4.0
@@ -162,7 +163,9 @@ class Transport:
             sent = asyncio.get_running_loop().time()
             try:
                 return await self._send_on(link, request, deadline)
-            except _LOST:
+            except _LOST as error:
+                if begun := _cut_head(error, connection):
+                    raise HeadCut(begun) from error
                 late = asyncio.get_running_loop().time() - sent > LATE_SECONDS
                 if late or connection is None or connection._h11_state.trailing_data[0]:
                     raise
@@ -209,6 +212,7 @@ class Transport:
         link = self._open(origin)
         stands = False
         socket: Any = None
+        connection: Any = None
         connect_by = None if connect is None else asyncio.get_running_loop().time() + connect
         first = min((limit for limit in (connect_by, deadline) if limit is not None), default=None)
         if on_phase is not None:
@@ -217,12 +221,13 @@ class Transport:
             async with asyncio.timeout_at(first) as timer:
 
                 async def watch(name: str, info: dict[str, Any]) -> None:
-                    nonlocal stands, socket
+                    nonlocal stands, socket, connection
                     if name == "connection.connect_tcp.complete":
                         socket = info["return_value"]
                     # The request to a proxy to open a tunnel is still part of connecting.
                     elif name == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
                         stands = True
+                        connection = link._http11()
                         if not timer.expired():
                             timer.reschedule(deadline)
                         if on_phase is not None:
@@ -234,6 +239,8 @@ class Transport:
             await link.transport.aclose()
             if socket is not None:
                 await socket.aclose()  # httpcore leaves it open when a TLS handshake is cancelled
+            if begun := _cut_head(error, connection):
+                raise HeadCut(begun) from error
             if not isinstance(error, TimeoutError):
                 raise
             if stands or first != connect_by:
@@ -319,6 +326,15 @@ def proxy_of(address: str, tls: TlsFiles) -> httpx.Proxy:
             "expected http://host:port or https://host:port"
         )
     return httpx.Proxy(url, ssl_context=tls_context(tls) if url.scheme == "https" else None)
+
+
+def _cut_head(error: BaseException, connection: Any) -> bytes:
+    """What had come of an answer when its connection ended inside its head; empty for any other error. ``connection`` is
+    httpcore's HTTP/1.1 one."""
+    ended = isinstance(error, httpx.ReadError) or "disconnected" in str(error)
+    if connection is None or not ended or not isinstance(error, _LOST):
+        return b""
+    return bytes(connection._h11_state.trailing_data[0])
 
 
 def _origin(url: httpx.URL) -> Origin:
