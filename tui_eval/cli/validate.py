@@ -19,6 +19,7 @@ from tui_eval.platforms.agentcompass.recognising import is_orchestration_file
 
 if TYPE_CHECKING:
     from tui_eval.cli.checking import Checked
+    from tui_eval.engine.reach import Reach
 
 
 @click.command(
@@ -133,7 +134,7 @@ def _tell_about(checked: Checked) -> None:
                 entry.request.solution_type,
                 str(entry.survey.selected if entry.survey else 0),
                 str(entry.tasks),
-                one_line(", ".join((*entry.hosts, *entry.commands, *entry.functions)), 70),
+                one_line(", ".join((*entry.callees.hosts, *entry.callees.commands, *entry.callees.functions)), 70),
             ]
             for entry in report.requests
         ],
@@ -144,14 +145,19 @@ def _tell_about(checked: Checked) -> None:
 
 def _name_all(checked: Checked) -> None:
     """Every command and function in full, and every file that is not the plan's own: the table above may cut them."""
-    from tui_eval.engine.reach import reach_of
-
-    assert checked.loaded is not None
-    assert checked.preflight is not None
-    reach = reach_of(checked.loaded, checked.preflight)
+    reach = _reach(checked)
+    assert reach is not None
     for word, things in (("executes", reach.executes), ("reads", reach.reads), ("writes", reach.writes)):
         for thing in things:
             out(f"  {word} {one_line(thing)}")
+
+
+def _reach(checked: Checked) -> Reach | None:
+    from tui_eval.engine.reach import reach_of
+
+    if checked.loaded is None or checked.preflight is None:
+        return None
+    return reach_of(checked.loaded, [entry.callees for entry in checked.preflight.requests])
 
 
 def _counted(count: int, noun: str) -> str:
@@ -159,15 +165,14 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _as_json(checked: Checked) -> dict[str, Any]:
-    from tui_eval.engine.reach import reach_of
-
+    reach = _reach(checked)
     requests = checked.preflight.requests if checked.preflight else []
     return {
         "path": str(checked.path),
         "valid": checked.valid,
         "faults": [asdict(fault) for fault in checked.faults],
         "warnings": [asdict(warning) for warning in checked.warnings],
-        "reach": asdict(reach_of(checked.loaded, checked.preflight)) if checked.loaded and checked.preflight else None,
+        "reach": asdict(reach) if reach is not None else None,
         "requests": [
             {
                 "name": entry.request.name,
@@ -177,9 +182,9 @@ def _as_json(checked: Checked) -> dict[str, Any]:
                 "selected": entry.survey.selected if entry.survey else None,
                 "tasks": entry.tasks,
                 "calls_at_most": entry.attempts_at_most,
-                "hosts": list(entry.hosts),
-                "commands": list(entry.commands),
-                "functions": list(entry.functions),
+                "hosts": list(entry.callees.hosts),
+                "commands": list(entry.callees.commands),
+                "functions": list(entry.callees.functions),
             }
             for entry in requests
         ],

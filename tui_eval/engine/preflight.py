@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from tui_eval.datasets import DatasetSource, open_dataset
 from tui_eval.domain import Case
-from tui_eval.engine.agentspecs import platform_address, section_faults, section_of, started_for
+from tui_eval.engine.agentspecs import section_faults
+from tui_eval.engine.callees import Callees, callees_of, unusable
 from tui_eval.engine.reach import escapes
 from tui_eval.errors import DatasetError, Fault, TuiEvalError
 
@@ -28,11 +28,9 @@ class RequestPreflight:
     """One request: its dataset as found, and the most work it can make."""
 
     request: LoadedRequest
+    callees: Callees
     source: DatasetSource | None = None
     survey: Survey | None = None
-    hosts: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    functions: tuple[str, ...] = ()
 
     @property
     def tasks(self) -> int:
@@ -72,7 +70,7 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str], told: Told | 
     report = Preflight(warnings=[*loaded.warnings, *escapes(loaded)])
     surveyed: dict[str, tuple[DatasetSource, Survey] | None] = {}
     for request in loaded.requests:
-        entry = RequestPreflight(request)
+        entry = RequestPreflight(request, callees_of(loaded, request, environment))
         report.requests.append(entry)
         key = request.dataset.model_dump_json()
         if key not in surveyed:
@@ -81,7 +79,8 @@ def check_plan(loaded: LoadedPlan, environment: Mapping[str, str], told: Told | 
         if found is not None:
             entry.source, entry.survey = found
             _check_columns(request, entry.survey, report)
-        _check_machine(loaded, request, entry, environment, report)
+        for fault in unusable(loaded, request, environment):
+            report.add(fault)
         _check_addresses(request, environment, report)
         _check_certificates(loaded, request, report)
     for fault in section_faults(loaded, environment):
@@ -147,71 +146,6 @@ def _check_columns(request: LoadedRequest, survey: Survey, report: Preflight) ->
             report.add(request.locate(("evaluators", index, "variable_mapping")).fault(message))
 
 
-def _check_machine(
-    loaded: LoadedPlan,
-    request: LoadedRequest,
-    entry: RequestPreflight,
-    environment: Mapping[str, str],
-    report: Preflight,
-) -> None:
-    """Programs, functions and hosts, of the solution and of the evaluators; third-party kinds tell nothing here."""
-    from tui_eval.evaluators.checks import check_options
-    from tui_eval.solutions.command import check_command, secret_in_argv_warning
-    from tui_eval.solutions.program_checks import check_program
-    from tui_eval.solutions.python import check_function
-    from tui_eval.spec.evaluator_options import CommandEvaluatorOptions, JudgeOptions, PythonEvaluatorOptions
-    from tui_eval.spec.solution_options import (
-        AgentRuntimesOptions,
-        ChatOptions,
-        CommandOptions,
-        DatalayerCloudOptions,
-        HttpOptions,
-        PythonOptions,
-    )
-
-    solution = request.solution
-    hosts: list[str] = []
-    commands: list[str] = []
-    functions: list[str] = []
-    if isinstance(solution, HttpOptions | ChatOptions):
-        hosts.append(host_of(solution.url if isinstance(solution, HttpOptions) else solution.base_url))
-    elif isinstance(solution, AgentRuntimesOptions):
-        agents = section_of(loaded) if solution.agentspec is not None else None
-        address = solution.url or solution.base_url or (agents.server.base_url if agents is not None else None)
-        hosts.append(host_of(address) if address else f"an agent of {solution.agentspec}")
-        if agents is not None and (command := started_for(agents)):
-            commands.append(command)
-    elif isinstance(solution, DatalayerCloudOptions):
-        hosts.append(host_of(platform_address(section_of(loaded), environment)))
-    elif isinstance(solution, CommandOptions):
-        commands.append(solution.command if solution.command is not None else " ".join(solution.argv or ()))
-        place = request.locate(("solution",))
-        for message in check_command(solution, loaded.folder, environment):
-            report.add(place.fault(message))
-        if warning := secret_in_argv_warning(solution):
-            report.add(request.locate(("solution", "argv")).fault(warning, warning=True))
-    elif isinstance(solution, PythonOptions):
-        functions.append(solution.function)
-        for message in check_function(solution.function, solution.path, loaded.folder):
-            report.add(request.locate(("solution", "function")).fault(message))
-    for index, evaluator in enumerate(request.evaluators):
-        options = evaluator.options
-        place = request.locate(("evaluators", index))
-        for message in check_options(options):
-            report.add(place.fault(message))
-        if isinstance(options, JudgeOptions):
-            hosts.append(host_of(options.base_url))
-        elif isinstance(options, CommandEvaluatorOptions):
-            commands.append(" ".join(options.argv))
-            for message in check_program(options.argv, options.cwd, options.env, loaded.folder, environment):
-                report.add(place.fault(message))
-        elif isinstance(options, PythonEvaluatorOptions):
-            functions.append(options.function)
-            for message in check_function(options.function, options.path, loaded.folder):
-                report.add(place.fault(message))
-    entry.hosts, entry.commands, entry.functions = tuple(hosts), tuple(commands), tuple(functions)
-
-
 def _check_addresses(request: LoadedRequest, environment: Mapping[str, str], report: Preflight) -> None:
     """Addresses that are whole once their ``${NAME}`` are filled in. What they hold then is told to nobody."""
     from tui_eval.spec.expressions import address_fault
@@ -247,15 +181,6 @@ def _check_certificates(loaded: LoadedPlan, request: LoadedRequest, report: Pref
         if isinstance(tls, Tls):
             for option, message in check_certificates(tls, loaded.folder):
                 report.add(request.locate((*path, "tls", option)).fault(message))
-
-
-def host_of(url: str) -> str:
-    """The host of an address as written in a plan, templates and references as they stand."""
-    try:
-        parts = urlsplit(url)
-        return parts.netloc.rpartition("@")[2] or url
-    except ValueError:
-        return url
 
 
 def first_case(source: DatasetSource, case_id: str | None = None) -> Case:

@@ -6,7 +6,7 @@ A plan may come from a stranger: everything here is named before a launch.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.errors import Fault
 
 if TYPE_CHECKING:
-    from tui_eval.engine.preflight import Preflight
+    from tui_eval.engine.callees import Callees
     from tui_eval.spec.loading import LoadedPlan
 
 _PATHS = ("path", "cwd")
@@ -33,13 +33,13 @@ class Reach:
     writes: tuple[str, ...]
 
 
-def reach_of(loaded: LoadedPlan, preflight: Preflight) -> Reach:
-    """Everything that a launch of the plan would touch, as far as the plan itself says it."""
-    entries = preflight.requests
+def reach_of(loaded: LoadedPlan, callees: Sequence[Callees]) -> Reach:
+    """Everything that a launch of the plan would touch, as far as the plan itself says it. ``callees`` are those of its
+    requests."""
     results = _results_folder(loaded)
     return Reach(
-        calls=_once(host for entry in entries for host in entry.hosts),
-        executes=_once(one for entry in entries for one in (*entry.commands, *entry.functions)),
+        calls=_once(host for each in callees for host in each.hosts),
+        executes=_once(one for each in callees for one in (*each.commands, *each.functions)),
         reads=_once(str(path) for path in _outside(loaded)),
         writes=(str(results),) if results is not None else (),
     )

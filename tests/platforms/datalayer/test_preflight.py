@@ -27,14 +27,14 @@ def test_the_server_and_what_may_be_started_are_named() -> None:
     section = {"server": {"base_url": "http://127.0.0.1:8700", "command": ["sh", "-c", "serve {port}"]}}
     found = preflight(section, {"PATH": "/usr/bin:/bin"})
     assert not found.faults
-    assert {request.hosts for request in found.requests} == {("127.0.0.1:8700",)}
-    assert {request.commands for request in found.requests} == {("sh -c serve {port}",)}
+    assert {request.callees.hosts for request in found.requests} == {("127.0.0.1:8700",)}
+    assert {request.callees.commands for request in found.requests} == {("sh -c serve {port}",)}
 
 
 def test_nothing_is_started_for_a_server_elsewhere_or_when_that_is_not_wanted() -> None:
     for server in ({"base_url": "http://agents.example.com"}, {"start": "never"}):
         found = preflight({"server": server}, {"PATH": "/nowhere"})
-        assert [request.commands for request in found.requests] == [(), ()]
+        assert [request.callees.commands for request in found.requests] == [(), ()]
         assert not found.faults
         assert not found.warnings
 
@@ -51,7 +51,7 @@ def test_the_cloud_needs_a_key_and_reporting_without_one_is_warned_about() -> No
     cloud = preflight({}, {}, "cloud")
     assert [fault.path for fault in cloud.faults] == ["datalayer.execution_target"]
     assert "DATALAYER_API_KEY" in cloud.faults[0].message
-    assert {request.hosts for request in cloud.requests} == {("r1.datalayer.run",)}
+    assert {request.callees.hosts for request in cloud.requests} == {("r1.datalayer.run",)}
     assert not preflight({}, {"DATALAYER_API_KEY": "a-key-of-theirs"}, "cloud").faults
     reporting = preflight({"report": True, "server": {"start": "never"}}, {})
     assert not reporting.faults
