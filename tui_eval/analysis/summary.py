@@ -53,12 +53,12 @@ class _EvaluatorTally:
     undecided: int = 0
     informative: int = 0
 
-    def add(self, score: Score) -> None:
-        self.values.add(score.value)
-        if score.passed is not None:
-            self.passed += score.passed
-            self.failed += not score.passed
-        elif score.error:
+    def add(self, value: float | None, passed: bool | None, undecided: bool) -> None:
+        self.values.add(value)
+        if passed is not None:
+            self.passed += passed
+            self.failed += not passed
+        elif undecided:
             self.undecided += 1
         else:
             self.informative += 1
@@ -80,14 +80,27 @@ class Tally:
     def add(self, task: TaskRecord, scores: Iterable[Score]) -> None:
         """One task and its scores. As in the counters, the latency of an answer that was taken over from an earlier
         run, or that never came, counts nowhere."""
-        self._mean.add(task.score)
+        self.add_figures(task.case_id, task.outcome, task.latency, task.score, reused=task.reused_from is not None)
         for score in scores:
-            self._evaluators.setdefault(score.evaluator, _EvaluatorTally()).add(score)
-        answered = task.outcome.decided or task.outcome is Outcome.UNSCORED
-        if answered and task.reused_from is None and task.latency is not None and math.isfinite(task.latency):
-            self._latencies.append(task.latency)
+            self.add_score(score.evaluator, score.value, score.passed, bool(score.error))
+
+    def add_figures(
+        self, case_id: str, outcome: Outcome, latency: float | None, score: float | None, *, reused: bool
+    ) -> None:
+        """One task without its scores; see :meth:`add`."""
+        self._mean.add(score)
+        answered = outcome.decided or outcome is Outcome.UNSCORED
+        if answered and not reused and latency is not None and math.isfinite(latency):
+            self._latencies.append(latency)
         if self.repeats > 1:
-            count_repeat(self._cases, task.case_id, task.outcome)
+            count_repeat(self._cases, case_id, outcome)
+
+    def add_score(self, evaluator: str, value: float | None, passed: bool | None, undecided: bool) -> None:
+        """One score of a task; ``undecided``: it has an error."""
+        tally = self._evaluators.get(evaluator)
+        if tally is None:
+            tally = self._evaluators[evaluator] = _EvaluatorTally()
+        tally.add(value, passed, undecided)
 
     def summary(self, counters: Counters) -> Summary:
         """The summary of what was added, with the counters kept by the writer."""

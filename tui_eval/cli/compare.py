@@ -59,6 +59,7 @@ def compare(
     Tasks belong together by request, case id and repeat. Each difference is in one group: worse (passed, now failed),
     better (failed, now passed), other (another outcome, such as an error), output, new, removed.
     """
+    from tui_eval.cli.waiting import Waiting
     from tui_eval.reports.comparison import WRITERS, compare_stored, comparison_data
 
     to_stdout = str(output) == "-"
@@ -68,7 +69,7 @@ def compare(
         raise UsageError("--output needs --format md or --format csv")
     if not to_stdout:
         check_free(output, force)
-    with opened(history) as stored:
+    with opened(history) as stored, Waiting("comparing the tasks of both runs"):
         found = compare_stored(stored, left or _before(stored, right), right)
     if name:
         with standard_output() if to_stdout else new_file(output) as stream:

@@ -47,17 +47,20 @@ def doctor(history: Path | None, as_json: bool) -> int:
 
     Exit status 0 when nothing is wrong, 1 when something has to be put right, 3 when it is the history.
     """
-    findings = [
-        *_python(),
-        *_sqlite(),
-        *_packages(),
-        *_terminal(),
-        *_surroundings(),
-        *_history(history),
-        *_strays(),
-        *_agentcompass(),
-        *_agents(history),
-    ]
+    from tui_eval.cli.waiting import Waiting
+
+    with Waiting("looking through the history"):
+        findings = [
+            *_python(),
+            *_sqlite(),
+            *_packages(),
+            *_terminal(),
+            *_surroundings(),
+            *_history(history),
+            *_strays(),
+            *_agentcompass(),
+            *_agents(history),
+        ]
     bad = [finding for finding in findings if finding.state == "bad"]
     if as_json:
         out_json({"well": not bad, "findings": [asdict(finding) for finding in findings]})

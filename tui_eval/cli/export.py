@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ import click
 from tui_eval.cli.history import opened, place_of
 from tui_eval.cli.options import examples, history_option
 from tui_eval.cli.output_file import check_free, new_file, standard_output
-from tui_eval.cli.terminal import tell
+from tui_eval.cli.terminal import is_terminal, tell
+from tui_eval.cli.waiting import Waiting
 from tui_eval.errors import HistoryError, UsageError
 
 T = TypeVar("T")
@@ -68,7 +70,13 @@ def export(run_id: str, name: str | None, output: Path, force: bool, progress: b
             requests = stored.requests(run)
             views = task_views(stored, run, requests, unreadable=unreadable)
             total = sum(request.counters.total for request in requests)
-            write(stream, run, requests, _told(views, total) if progress else views)
+            if progress:
+                write(stream, run, requests, _told(views, total))
+            elif to_stdout and is_terminal(sys.stdout):
+                write(stream, run, requests, views)  # the tasks themselves are what one sees
+            else:
+                with Waiting(f"writing run {run.run_id}") as waiting:
+                    write(stream, run, requests, waiting.counted(views, total))
     if not to_stdout:
         tell(f"run {run.run_id} is written to {output}")
     if unreadable:

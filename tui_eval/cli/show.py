@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,10 @@ from tui_eval.errors import UsageError
 if TYPE_CHECKING:
     from tui_eval.store.reader import History
     from tui_eval.store.records import RunRecord, TaskRecord
+
+
+_COMPARED_CASES = 10_000
+"""Cases among which the nearest one to an unknown id is looked for: a second or less."""
 
 
 def outcomes_in(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[Outcome, ...] | None:
@@ -172,13 +177,10 @@ def _show_tasks(
     as_json: bool,
 ) -> None:
     names = {request.id: request.name for request in stored.requests(run)}
-    tasks: list[TaskRecord] = []
+    tasks = stored.tasks(run, request=request, outcomes=outcomes, limit=limit)
     more = 0
-    for task in stored.iter_tasks(run, request=request, outcomes=outcomes):
-        if len(tasks) < limit:
-            tasks.append(task)
-        else:
-            more += 1
+    if len(tasks) == limit:
+        more = len(stored.task_keys(run, request=request, outcomes=outcomes)) - limit
     if as_json:
         from tui_eval.cli.case_detail import task_json
 
@@ -214,8 +216,9 @@ def _show_case(
     if not tasks:
         from tui_eval.spec.nearest import suggestion
 
-        known = {task.case_id for task in stored.iter_tasks(run, request=request)}
-        hint = suggestion(case_id, known)
+        values = stored.task_values(run)
+        known = (value.case_id for value in values if value.repeat == 0 and request in (None, value.request))
+        hint = suggestion(case_id, islice(known, _COMPARED_CASES))
         raise UsageError(f"run {run.run_id} has no task for the case `{case_id}`" + (f"; {hint}" if hint else ""))
     names = {request.id: request.name for request in stored.requests(run)}
     if as_json:

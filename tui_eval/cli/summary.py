@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tui_eval.analysis.statistics import Mean, Rate
 from tui_eval.analysis.summary import Summary, Tally, decided_text, state_text, total_of
 from tui_eval.cli.history import duration, local_time, took
 from tui_eval.cli.platform_lines import print_platform_lines
 from tui_eval.cli.terminal import one_line, out, out_table, outcome_word, painted, safe, speaks_utf8
+from tui_eval.cli.waiting import Waiting
 from tui_eval.domain import Outcome
 from tui_eval.reports.view import repeats_of
 from tui_eval.store.liveness import state_now
@@ -22,19 +21,8 @@ if TYPE_CHECKING:
     from tui_eval.store.reader import History
     from tui_eval.store.records import Counters, RequestRecord, RequestState, RunRecord
 
-BATCH = 500
 FAILURES = (Outcome.FAILED, Outcome.ERROR, Outcome.UNSCORED)
 GROUPS_SHOWN = 12
-
-
-Item = TypeVar("Item")
-
-
-def batches(items: Iterable[Item], size: int = BATCH) -> Iterator[list[Item]]:
-    """``items`` in lists of at most ``size``."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +35,15 @@ class RequestSummary:
 
 def summarise_run(stored: History, run: RunRecord) -> list[RequestSummary]:
     """Read every task of a run once. Memory grows by a few bytes a task."""
-    found = []
-    for request in stored.requests(run):
-        tally = Tally(repeats_of(run, request.name))
-        for tasks in batches(stored.iter_tasks(run, request=request.id)):
-            scores = stored.scores_of([task.id for task in tasks])
-            for task in tasks:
-                tally.add(task, scores.get(task.id, ()))
-        found.append(RequestSummary(request, tally.summary(request.counters)))
-    return found
+    requests = stored.requests(run)
+    tallies = {request.id: Tally(repeats_of(run, request.name)) for request in requests}
+    total = sum(request.counters.total for request in requests)
+    with Waiting("reading the tasks") as waiting:
+        for task in waiting.counted(stored.task_values(run), total):
+            tallies[task.request].add_figures(task.case_id, task.outcome, task.latency, task.score, reused=task.reused)
+        for request, evaluator, value, passed, undecided in stored.score_values(run):
+            tallies[request].add_score(evaluator, value, passed, undecided)
+    return [RequestSummary(request, tallies[request.id].summary(request.counters)) for request in requests]
 
 
 def print_summary(stored: History, run: RunRecord, *, only: str | None = None) -> None:

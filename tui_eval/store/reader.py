@@ -144,6 +144,11 @@ class History:
                 value = run_queries.task_value(row)
             yield value
 
+    def score_values(self, run: RunRecord | int) -> Iterator[tuple[int, str, float | None, bool | None, bool]]:
+        """``(request, evaluator, value, passed, could not decide)`` of every score of a run; streamed."""
+        for request, evaluator, value, passed, undecided in self._file.stream(run_queries.SCORE_VALUES, _key(run)):
+            yield request, evaluator, value, None if passed is None else bool(passed), bool(undecided)
+
     def timings(
         self, run: RunRecord | int, step: int = 1, since: float = float("inf")
     ) -> list[tuple[int, bool, float | None, float | None]]:

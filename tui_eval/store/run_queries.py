@@ -49,7 +49,7 @@ class FailureRow:
     case_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: see FailureRow
 class TaskValue:
     """The figures of one task. ``latency`` in seconds; None where there is none."""
 
@@ -214,6 +214,11 @@ SELECT request, position % step = 0,
 FROM given CROSS JOIN tasks
 WHERE request IN (SELECT id FROM requests WHERE requests.run = given.run) AND outcome <> 'queued'
     AND (position % step = 0 OR finished_at >= since)
+"""
+SCORE_VALUES = """
+SELECT tasks.request, scores.evaluator, scores.value, scores.passed, scores.error <> ''
+FROM requests CROSS JOIN tasks ON tasks.request = requests.id CROSS JOIN scores ON scores.task = tasks.id
+WHERE requests.run = ?
 """
 
 
