@@ -1,4 +1,4 @@
-"""What goes to an executor and what comes back: plain data both ways."""
+"""What the parts of the engine hand each other: a planned run, a task for an executor, how far it is, what came back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tui_eval.domain import Answer, JsonValue, StreamEvent, Usage
-from tui_eval.store.records import FinishedTask
+from tui_eval.store.records import FinishedTask, RequestRecord, RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +89,12 @@ def answer_from_json(data: Mapping[str, Any]) -> Answer:
 
 
 __all__ = ["Progress", "TaskDescription", "TaskResult", "answer_from_json", "answer_to_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run whose tasks are all written, unless it was cancelled before (``cancelled_by`` says by whom)."""
+
+    run: RunRecord
+    requests: list[RequestRecord]
+    cancelled_by: str = ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tui_eval import __version__
 from tui_eval.analysis.selection import Action, Decision, OldTask, PlannedTask, Selection, select
 from tui_eval.domain import Case, Outcome
+from tui_eval.engine.data import Planned
 from tui_eval.engine.planning_watch import PlanningWatch
 from tui_eval.engine.preflight import Preflight, RequestPreflight, Told
 from tui_eval.errors import NothingToRun, TemplateError
@@ -43,15 +44,6 @@ class RunOptions:
     origin: str = "launch"
     parent_run_id: str | None = None
     origin_detail: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A run whose tasks are all written, unless it was cancelled before (``cancelled_by`` says by whom)."""
-
-    run: RunRecord
-    requests: list[RequestRecord]
-    cancelled_by: str = ""
 
 
 async def plan_launch(

@@ -10,7 +10,7 @@ from tui_eval.engine.obeying import asked
 from tui_eval.store.records import LogLine, RequestState, RunState
 
 if TYPE_CHECKING:
-    from tui_eval.engine.planning import Planned
+    from tui_eval.engine.data import Planned
     from tui_eval.store.records import Command, RunRecord
     from tui_eval.store.writer import HistoryWriter
 

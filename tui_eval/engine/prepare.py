@@ -19,7 +19,7 @@ from tui_eval.spec import kinds
 from tui_eval.spec.references import resolve
 
 if TYPE_CHECKING:
-    from tui_eval.spec.loading import LoadedRequest
+    from tui_eval.spec.requests import LoadedEvaluator, LoadedRequest
     from tui_eval.spec.templates import RequestTemplate
 
 WORKERS_FOR_EVALUATORS = 4
@@ -89,45 +89,41 @@ def prepare_request(
         grace=grace,
     )
     workers = WorkerPool(size=WORKERS_FOR_EVALUATORS, folder=folder, environment=environment)
-    judges: list[Solution] = []
-    evaluators = tuple(
-        _prepare_evaluator(
-            loaded, slots, limits, execution.evaluation_timeout_seconds, workers, judges, setup, resolved
-        )
-        for loaded in request.evaluators
-    )
+    timeout = execution.evaluation_timeout_seconds
+    judging = [
+        _prepare_evaluator(loaded, slots, limits, timeout, workers, setup, resolved) for loaded in request.evaluators
+    ]
     return PreparedRequest(
         name=request.name,
         lane=slots.lane(request.name),
         template=request.template,
         solution=solution_class(request.solution, setup),
-        evaluators=evaluators,
+        evaluators=tuple(evaluator for evaluator, _ in judging),
         limits=limits,
         rules=RetryRules.of(execution),
         task_timeout=execution.task_timeout_seconds,
         workers=workers,
         keeps_limits=request.solution_type in kinds.SOLUTIONS,
-        judges=tuple(judges),
+        judges=tuple(judge for _, judge in judging if judge is not None),
         baggage=baggage,
     )
 
 
 def _prepare_evaluator(
-    loaded: Any,
+    loaded: LoadedEvaluator,
     slots: Slots,
     limits: Limits,
     timeout: float,
     workers: WorkerPool,
-    judges: list[Solution],
     setup: SolutionSetup,
     resolved: Callable[[str], str],
-) -> PreparedEvaluator:
-    asking = None
+) -> tuple[PreparedEvaluator, Solution | None]:
+    """The evaluator, and the connection to the model that it asks, None when it asks none."""
+    judge, asking = None, None
     judged_by = getattr(loaded.options, "judge_options", None)
     judge_options = judged_by() if judged_by is not None else None
     if judge_options is not None:
         judge, asking = judge_asker(judge_options, slots, limits, setup)
-        judges.append(judge)
     evaluator_setup = EvaluatorSetup(
         folder=setup.folder,
         environment=setup.environment,
@@ -138,7 +134,7 @@ def _prepare_evaluator(
         resolve=resolved,
     )
     evaluator = kinds.evaluator_kinds()[loaded.id].implementation_class()(loaded.options, evaluator_setup)
-    return PreparedEvaluator(
+    prepared = PreparedEvaluator(
         name=loaded.name,
         evaluator=evaluator,
         mapping=dict(getattr(loaded.options, "variable_mapping", {})),
@@ -146,6 +142,7 @@ def _prepare_evaluator(
         timeout=timeout,
         instant=loaded.id in INSTANT,
     )
+    return prepared, judge
 
 
 INSTANT = frozenset({"exact", "contains", "json", "numeric", "similarity"})

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.analysis.selection import Action
-from tui_eval.engine.planning import Planned, RunOptions, plan_launch, plan_rerun, plan_rest
+from tui_eval.engine.data import Planned
+from tui_eval.engine.planning import RunOptions, plan_launch, plan_rerun, plan_rest
 from tui_eval.engine.preflight import Preflight, Told, check_plan
 from tui_eval.engine.stored_plan import load_stored_plan
 from tui_eval.errors import NothingToRun, SpecError, UsageError
