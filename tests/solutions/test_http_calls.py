@@ -100,6 +100,7 @@ async def test_an_impossible_header_name_is_refused(name: str) -> None:
         "http://h:99999999/",
         "http://h:65536/",
         "http://h:0/",
+        "http://xn--/",
         "http://a b/",
         "http://h/a\nb",
         "http://[::1",
@@ -344,7 +345,9 @@ async def test_the_body_of_a_redirect_that_hangs_takes_no_time_from_the_call(bod
         assert str(error).startswith("HTTP 302 Found: the agent points to")
 
 
-@pytest.mark.parametrize("location", ["", "ftp://x/", "http://", "http://[::1", "http://h:0/", "http://h:65536/"])
+@pytest.mark.parametrize(
+    "location", ["", "ftp://x/", "http://", "http://[::1", "http://h:0/", "http://h:65536/", "//xn--/"]
+)
 async def test_a_redirect_to_nowhere_is_an_error(location: str) -> None:
     headers = f"location: {location}\r\n" if location else ""
     async with play({"paths": {"/": answer("", status="302 Found", headers=headers)}}) as server:

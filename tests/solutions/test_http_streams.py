@@ -110,6 +110,8 @@ MARKED = events({"t": "a"}, {"t": "b", "finish": "stop"}, {"usage": {"input_toke
     [
         ("<end>", events({"t": "a"}) + "data: <end>\n\n" + events({"t": "after"}), "a"),
         ({"data": "<end>"}, events({"t": "a"}) + "data:<end>", "a"),
+        (" <end> ", events({"t": "a"}) + "data:  <end>\n\n" + events({"t": "after"}), "a"),
+        (" ", events({"t": "a"}) + "data: \n\n" + events({"t": "b"}), "ab"),
         ({"event": "end"}, events({"t": "a"}) + 'event: end\ndata: {"t": "summary"}\n\n' + events({"t": "x"}), "a"),
         ({"field": "finish"}, MARKED, "ab"),
         ("[DONE]", events({"t": "a"}) + "data: [DONE]\n\n", "a"),

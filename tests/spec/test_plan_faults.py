@@ -295,3 +295,33 @@ def test_a_header_given_twice_in_one_map_is_a_fault_and_one_that_replaces_the_de
 
 def test_a_method_that_opens_a_tunnel_is_refused() -> None:
     assert "CONNECT" in messages(data(solution={"type": "http", "url": "http://h/", "method": "connect"}))
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        ({"x": "a\nb"}, "no line break or other control character"),
+        ({"x": "a\x07"}, "no line break or other control character"),
+        ({"x": "日本 {{ q }}"}, "Latin-1 only"),
+        ({"x": "a\tb é {{ '日本' | urlencode }} ${TOKEN}"}, ""),
+    ],
+)
+def test_a_header_that_could_never_be_sent_is_found_before_the_first_call(headers: dict[str, str], words: str) -> None:
+    plan = data(solution={"type": "http", "url": "http://h/", "headers": headers})
+    if words:
+        assert words in messages(plan)
+    else:
+        load_plan(plan, environment={"TOKEN": "t"})
+
+
+def test_a_header_of_the_connection_is_pointed_out() -> None:
+    headers = {"Content-Length": "5", "x": "y"}
+    plan = load_plan(data(solution={"type": "http", "url": "http://h/", "headers": headers}), environment=ENVIRONMENT)
+    (warning,) = plan.warnings
+    assert warning.path == "requests.a.solution.headers.Content-Length"
+    assert "is not sent" in str(warning)
+
+
+@pytest.mark.parametrize("host", ["h\\x", "[fe80::1%25eth0]", "h%20x", "*", "h;x"])
+def test_a_host_that_cannot_be_called_is_found_before_the_first_call(host: str) -> None:
+    assert "cannot be the name of a host" in messages(data(solution={"type": "http", "url": f"http://{host}/"}))

@@ -33,12 +33,13 @@ class StreamRules:
     def of(cls, options: HttpOptions) -> StreamRules:
         """Raises SpecError for an expression that is not JMESPath."""
         end = options.end_marker
-        end = EndMarker(data=end) if isinstance(end, str) else end
+        if isinstance(end, str):  # empty means the same as none, as with the extractors
+            end = EndMarker(data=end) if end.strip() else None
         return cls(
             text=extractor(options.chunk_extractor, "chunk_extractor"),
             usage=extractor(options.usage_extractor, "usage_extractor"),
             error_when=extractor(options.error_when, "error_when"),
-            end_data=end.data if end else None,
+            end_data=end.data.strip() if end and end.data is not None else None,
             end_event=end.event if end else None,
             end_field=extractor(end.field, "end_marker.field") if end else None,
             allow_null=options.allow_null,

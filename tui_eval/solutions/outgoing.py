@@ -17,25 +17,13 @@ from tui_eval import __version__
 from tui_eval.domain import JsonValue, as_text
 from tui_eval.errors import SolutionError
 from tui_eval.net.trace import TraceContext
+from tui_eval.spec.marks import HEADERS_OF_THE_CONNECTION
 
 USER_AGENT = f"tui-eval/{__version__}"
 ACCEPT = "application/json, text/event-stream;q=0.9, */*;q=0.8"
 NEW_EACH_TIME = "(new for each attempt)"
 FROM_THE_ADDRESS = "(Basic, from the address)"
 
-# RFC 9110, section 7.6.1: these belong to the connection, which is not the user's. The length is what is sent.
-_OF_THE_CONNECTION = frozenset(
-    {
-        "connection",
-        "content-length",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _HOST = re.compile(rb"[A-Za-z0-9._~:-]+")
@@ -99,7 +87,7 @@ def outgoing(
         headers.update(own_headers)
     for name, value in (fields.get("headers") or {}).items():
         lowered = str(name).lower()
-        if lowered not in _OF_THE_CONNECTION:
+        if lowered not in HEADERS_OF_THE_CONNECTION:
             headers[lowered] = value
     if trace is not None and trace.baggage:
         _add_baggage(headers, trace.baggage)
@@ -142,6 +130,10 @@ def _address(text: str) -> tuple[httpx.URL, bytes]:
 
 def can_be_called(url: httpx.URL) -> bool:
     """False without http, https, a host or a port from 1 to 65535 (of port 0, httpx would make the scheme's own)."""
+    try:
+        url.host  # noqa: B018 - asked for later; it does not exist for `xn--` with nothing behind it
+    except UnicodeError:
+        return False
     port_fits = url.port is None or 0 < url.port <= 65535
     return url.scheme in _DEFAULT_PORTS and bool(_HOST.fullmatch(url.raw_host)) and port_fits
 

@@ -148,6 +148,9 @@ def _could_become_scheme(written: str, schemes: tuple[str, ...]) -> bool:
     return any(f"{scheme}://".startswith(written.lower()) for scheme in schemes)
 
 
+_HOST = re.compile(r"[A-Za-z0-9._~:-]+")  # what can be called: no zone of an IPv6 address, nothing percent-encoded
+
+
 def _host_fault(address: str) -> str | None:
     try:
         parts = urlsplit(address)
@@ -156,18 +159,27 @@ def _host_fault(address: str) -> str | None:
         return f"not an address: {error}"
     if not host:
         return "the address has no host"
+    if host.isascii() and not _HOST.fullmatch(host):
+        return f"`{host[:60]}` cannot be the name of a host"
     return "port 0 cannot be called" if port == 0 else None
 
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, section 5.6.2
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_NOT_WRITTEN_OUT = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\$\{[^}]*\}", re.DOTALL)
+
+
 def header_fault(name: str, value: str) -> str | None:
     """What is wrong with an HTTP header as it is written."""
     if not _HEADER_NAME.fullmatch(name):
         return f"{name[:60]!r} cannot be the name of a header"
-    if any(character in value for character in "\r\n\0"):
-        return "the value of a header holds no line break and no NUL"
+    written = _NOT_WRITTEN_OUT.sub("", value).strip(" \t")
+    if _CONTROL.search(written):
+        return "the value of a header holds no line break or other control character"
+    if any(character > "\xff" for character in written):
+        return "a header can carry Latin-1 only: encode what is beyond it (`| urlencode` in a template)"
     return None
 
 

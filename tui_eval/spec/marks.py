@@ -49,6 +49,21 @@ class HeaderMark:
     """A map of HTTP headers; names and values are checked when the plan is loaded."""
 
 
+# RFC 9110, section 7.6.1: these belong to the connection, which is not the user's. The length is what is sent.
+HEADERS_OF_THE_CONNECTION = frozenset(
+    (
+        "connection",
+        "content-length",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
+)
+
+
 class VariableMark:
     """A map of environment variables; names and values are checked when the plan is loaded."""
 

@@ -22,6 +22,7 @@ from tui_eval.spec.expressions import (
 )
 from tui_eval.spec.findings import Findings
 from tui_eval.spec.marks import (
+    HEADERS_OF_THE_CONNECTION,
     KNOWN_MODELS,
     AddressMark,
     ExpressionMark,
@@ -40,6 +41,7 @@ from tui_eval.spec.nodes import Node, Path, Place
 from tui_eval.spec.references import REFERENCE, find_references, is_missing, is_template, malformed, missing
 from tui_eval.spec.scalars import surprise
 
+_BARE_VARIABLE = re.compile(r"(?<!\$)\$([A-Z_][A-Z0-9_]+)\b")
 _MAPPED = re.compile(r"experiment_input|experiment_output|dataset\..+", re.DOTALL)
 
 
@@ -59,6 +61,8 @@ def check_languages(model: type[BaseModel], node: Node, findings: Findings) -> N
         for mark in marks_by_name[name]:
             for place, fault in _language_faults(mark, child, node.keys.get(key, child.place)):
                 findings.add(place, fault)
+            if isinstance(mark, HeaderMark):
+                _warn_of_unsent_headers(child, findings)
 
 
 def _language_faults(mark: Any, node: Node, place: Place) -> Iterator[tuple[Place, str]]:
@@ -78,6 +82,13 @@ def _language_faults(mark: Any, node: Node, place: Place) -> Iterator[tuple[Plac
     elif isinstance(mark, AddressMark) and isinstance(node.value, str):
         checked = [(place, address_fault(node.value, mark.schemes))]
     yield from ((where, fault) for where, fault in checked if fault)
+
+
+def _warn_of_unsent_headers(headers: Node, findings: Findings) -> None:
+    for name in headers.value if headers.is_map else ():
+        if name.lower() in HEADERS_OF_THE_CONNECTION:
+            place = headers.keys.get(name, headers.place)
+            findings.warn(place, "it belongs to the connection and is not sent as it stands here", "remove it")
 
 
 def _given_twice(headers: Node) -> list[tuple[Place, str | None]]:
@@ -226,10 +237,13 @@ def check_credentials(options: BaseModel, node: Node, findings: Findings) -> set
     values: set[str] = set()
     for typed in typed_credentials(options.model_dump(mode="json", by_alias=True, exclude_unset=True)):
         values.update(typed.values)
+        bare = next((match[1] for text in typed.values if (match := _BARE_VARIABLE.search(text))), None)
         findings.warn(
             node.find(typed.path)[1],
             "a credential is typed into the plan: it is used but never stored, so a re-run needs this file",
-            "put it into an environment variable and write ${NAME}",
+            f"`${bare}` without braces is sent as it stands; write ${{{bare}}}"
+            if bare
+            else "put it into an environment variable and write ${NAME}",
         )
     return values
 
