@@ -10,7 +10,7 @@ import pytest
 
 from tests.net.test_transport import CERTIFICATES, silent_port, tls_server
 from tests.solutions.http_calls import SETUP, answer_of, context, error_of, http, rendered
-from tests.support.player import Asked, answer, play
+from tests.support.player import Asked, answer, listening, play
 from tui_eval.errors import Resend, SolutionError
 from tui_eval.net.trace import TraceContext
 from tui_eval.solutions.base import CallContext, Limits
@@ -477,6 +477,19 @@ async def test_a_proxy_that_cannot_be_reached_is_blamed_and_not_the_agent() -> N
     assert str(error) == f"connection refused by the proxy 127.0.0.1:{port} (is it running?)"
     error = await error_of("http://127.0.0.1:1/", proxy="http://no-such-proxy.invalid:3128")
     assert "the name in the proxy no-such-proxy.invalid:3128 is not known (DNS)" in str(error)
+
+
+@pytest.mark.parametrize("said", [b"", b"SOCKS5?\r\n\r\n", b"HTTP/1.1 200 Connec"])
+async def test_a_proxy_that_breaks_before_the_way_stands_is_blamed_and_the_call_is_unsent(said: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said)
+        await writer.drain()
+
+    async with listening(serve) as port:
+        error = await error_of("https://agent.invalid/", proxy=f"http://127.0.0.1:{port}")
+    assert str(error) == "the proxy did not connect to agent.invalid:443"
+    assert error.resend is Resend.UNSENT
 
 
 async def test_a_certificate_for_another_name_is_not_a_matter_of_authorities() -> None:

@@ -241,6 +241,8 @@ class Transport:
                 await socket.aclose()  # httpcore leaves it open when a TLS handshake is cancelled
             if begun := _cut_head(error, connection):
                 raise HeadCut(begun) from error
+            if isinstance(error, _LOST) and not stands and self._proxy_for(origin):
+                raise httpx.ProxyError("no usable answer to CONNECT", request=request) from error
             if not isinstance(error, TimeoutError):
                 raise
             if stands or first != connect_by:
