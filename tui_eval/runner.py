@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.errors import Fault, FaultsError, HistoryError, SpecError, TuiEvalError, UsageError
 from tui_eval.jobs import Job, new_run_id
 from tui_eval.processes.open_files import allow_many_open_files
-from tui_eval.processes.strays import MARK
+from tui_eval.processes.strays import OURS
 from tui_eval.store.faults import explaining
 from tui_eval.store.place import log_path, make_folder
 
@@ -114,7 +114,7 @@ def _told(word: dict[str, Any]) -> TuiEvalError:
 
 def _environment(added: Mapping[str, str]) -> dict[str, str]:
     """The environment of a runner. It belongs to nobody: not even when the command that starts it was started by one."""
-    inherited = {name: value for name, value in os.environ.items() if name != MARK}
+    inherited = {name: value for name, value in os.environ.items() if name not in OURS}
     return {**inherited, **added, "PYTHONPATH": _import_path()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 import time
@@ -64,6 +65,8 @@ async def test_a_complete_answer_is_taken_although_a_leftover_holds_the_pipe_ope
     assert (result.exit_code, result.stdout, result.stopped) == (0, b"complete answer\n", None)
     assert result.leftovers
     assert result.seconds < 1.5
+    for pid in family(result.pid):  # killed; the system may need a moment
+        assert await until_gone(pid)
     assert family(result.pid) == []
 
 
@@ -101,6 +104,68 @@ async def test_a_child_that_left_the_group_is_ended_at_a_time_limit(how: str) ->
     result = await run(["bash", "-c", f"{how} echo $!; wait; sleep 300"], total=0.4, grace=0.2)
     assert result.stopped == "total"
     assert await until_gone(int(result.stdout))
+
+
+DAEMON = "(setsid sh -c 'echo $$ >{0}; exec sleep 300' >/dev/null 2>&1 </dev/null &)"
+"""In a session of its own, without our pipes, its parent gone."""
+
+
+async def pid_in(file: Path) -> int:
+    deadline = time.monotonic() + 20
+    while not (file.exists() and file.read_text().endswith("\n")):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+    return int(file.read_text())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("how", ["limit", "cancel", "daemon of a daemon"])
+async def test_a_daemon_ends_with_the_task_that_is_cut_short(tmp_path: Path, how: str) -> None:
+    file = tmp_path / "pid"
+    daemon = DAEMON.format(file)
+    if how == "daemon of a daemon":
+        daemon = f"(setsid sh -c {shlex.quote(daemon)} >/dev/null 2>&1 </dev/null &)"
+    running = asyncio.create_task(sh(f"{daemon}; sleep 300", total=4.0 if how == "limit" else 60.0, grace=0.2))
+    pid = await pid_in(file)
+    line = groups.entry(pid)
+    assert line is not None
+    if how == "limit":
+        assert (await running).stopped == "total"
+    else:
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    assert not alive(pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+async def test_what_others_started_is_left_alone_when_a_task_is_cut_short(tmp_path: Path) -> None:
+    other = asyncio.create_task(sh(f"{DAEMON.format(tmp_path / 'other')}; sleep 300", total=60.0, grace=0.2))
+    stranger = await asyncio.create_subprocess_exec("sleep", "300", env={**os.environ, "TUI_EVAL_CHILD": "1-2-3"})
+    pid = await pid_in(tmp_path / "other")
+    try:
+        assert (await sh("sleep 300", total=0.2, grace=0.1)).stopped == "total"
+        assert alive(pid)
+        assert stranger.returncode is None
+        assert alive(stranger.pid)
+    finally:
+        stranger.kill()
+        await stranger.wait()
+        other.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await other
+    assert not alive(pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+async def test_a_daemon_of_a_task_that_ended_by_itself_was_wanted_and_stays(tmp_path: Path) -> None:
+    assert (await sh(f"{DAEMON.format(tmp_path / 'pid')}; echo done")).exit_code == 0
+    pid = await pid_in(tmp_path / "pid")
+    try:
+        await asyncio.sleep(0.1)
+        assert alive(pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

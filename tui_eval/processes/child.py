@@ -126,7 +126,7 @@ async def run_child(
     out = Head(max_output, on_output)
     err = Head(max_output, None) if whole_stderr else Tail(STDERR_KEPT, max_output)
     try:
-        process = Process(popen, grace=grace, stdout=out, stderr=err)
+        process = Process(popen, grace=grace, stdout=out, stderr=err, mark=popen.mark)
     except OSError as error:
         raise StartError("start", f"the process could not be watched: {error}", passing=True) from error
     leftovers = False

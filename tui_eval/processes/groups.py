@@ -67,6 +67,22 @@ def strays(leader: int, lines: list[Entry]) -> list[Entry]:
     return [line for line in lines if line.pid in ours and line.group != leader and line.living]
 
 
+def marked(variable: bytes, since: int, lines: list[Entry]) -> list[Entry]:
+    """Living processes not older than ``since`` that have ``variable`` (``NAME=value``) in the environment that they were
+    started with. That of another user's process cannot be read, nor can that of one which took it out be known."""
+    found = []
+    for line in lines:
+        if line.started >= since and line.living and line.pid != os.getpid():
+            try:
+                with open(f"/proc/{line.pid}/environ", "rb") as file:
+                    variables = file.read().split(b"\0")
+            except OSError:
+                continue
+            if variable in variables:
+                found.append(line)
+    return found
+
+
 def any_left(group: int, found: list[Entry]) -> bool:
     """Whether a living process is in the group or among ``found``. What only waits to be reaped does not count: the
     first process of a container may be slow at that, or never do it."""

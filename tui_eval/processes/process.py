@@ -17,6 +17,7 @@ from collections.abc import Callable
 from subprocess import Popen
 
 from tui_eval.processes import groups
+from tui_eval.processes.strays import CHILD
 from tui_eval.processes.watchdog import WATCHDOG
 
 BLOCK = 65536
@@ -36,15 +37,20 @@ Sink = Callable[[bytes], float]
 
 class Process:
     """A child made by :func:`~tui_eval.processes.start.start`. Whoever makes one must see :meth:`end` or
-    :meth:`settle` through; both leave no process of its group and no open descriptor."""
+    :meth:`settle` through; both leave no process of its group and no open descriptor.
 
-    def __init__(self, popen: Popen[bytes], *, grace: float, stdout: Sink, stderr: Sink) -> None:
+    ``mark`` is what it was started with, where :meth:`end` is also to end what carries it: programs that left the
+    session, closed the pipes, and whose parents are gone.
+    """
+
+    def __init__(self, popen: Popen[bytes], *, grace: float, stdout: Sink, stderr: Sink, mark: str = "") -> None:
         self._popen = popen
         self._loop = asyncio.get_running_loop()
         self._waiters: set[asyncio.Future[None]] = set()
         self._outgoing: deque[memoryview] = deque()
         self._close_stdin = False
         self._strays: list[groups.Entry] = []
+        self._mark = mark
         self.pid = popen.pid
         self.ended = False
         self.ended_at = 0.0
@@ -247,11 +253,21 @@ class Process:
         """Signal the group and what slipped out of it. The first time, and again before KILL, strays are looked for."""
         if number in (signal.SIGTERM, signal.SIGKILL):
             known = {(line.pid, line.started) for line in self._strays}
-            found = groups.strays(self.pid, groups.table())
+            found = self._slipped_away()
             self._strays += [line for line in found if (line.pid, line.started) not in known]
         groups.signal_group(self.pid, number)
         for line in self._strays:
             groups.signal_one(line, number)
+
+    def _slipped_away(self) -> list[groups.Entry]:
+        lines = groups.table()
+        found = groups.strays(self.pid, lines)
+        if self._mark:
+            known = {line.pid for line in found}
+            own = next((line.started for line in lines if line.pid == self.pid), 0)
+            carriers = groups.marked(f"{CHILD}={self._mark}".encode(), own, lines)
+            found += [line for line in carriers if line.group != self.pid and line.pid not in known]
+        return found
 
     def settle(self) -> bool:
         """After it ended by itself: reap it, end what it left behind, close everything. True when there was something.

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tui_eval.errors import StartError
-from tui_eval.processes.strays import MARK, mark
+from tui_eval.processes.strays import CHILD, MARK, child_mark, mark
 from tui_eval.processes.watchdog import WATCHDOG
 
 LONGEST_ARGUMENT = 131071
@@ -22,9 +22,16 @@ ON_STDIN = "pass it on stdin (`stdin: json` or `stdin: text`)"
 _PASSING = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY}
 
 
+class Started(subprocess.Popen[bytes]):
+    """A process that was started. ``mark`` is what it and all that it starts have in their environment (see
+    ``strays.CHILD``)."""
+
+    mark = ""
+
+
 def start(
     argv: Sequence[str] | None, shell: str | None, env: Mapping[str, str], cwd: Path, *, with_stdin: bool
-) -> subprocess.Popen[bytes]:
+) -> Started:
     """Start ``argv`` (or ``shell`` with /bin/sh) as the leader of its own session, all three streams being pipes.
 
     Without ``with_stdin`` its stdin is empty; ours is never inherited. A program name without a slash is searched on
@@ -37,11 +44,12 @@ def start(
         words = [b"/bin/sh", b"-c", encode_argument(shell, "the shell text")]
     if not words or not words[0]:
         raise StartError("start", "the command names no program (argv[0] is empty)")
-    environment = encode_environment({**env, MARK: mark()})
+    child = child_mark()
+    environment = encode_environment({**env, MARK: mark(), CHILD: child})
     _keep_exit_codes()
     try:
         WATCHDOG.start()
-        return subprocess.Popen(
+        started = Started(
             words,
             bufsize=0,
             stdin=subprocess.PIPE if with_stdin else subprocess.DEVNULL,
@@ -53,6 +61,8 @@ def start(
         )
     except OSError as error:
         raise _explained(error, os.fsdecode(words[0]), cwd) from error
+    started.mark = child
+    return started
 
 
 def encode_argument(text: str, place: str) -> bytes:

@@ -11,12 +11,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 
 from tui_eval.processes import groups
 
 MARK = "TUI_EVAL_RUNNER"
 """Environment variable of every child: process id and start (clock ticks since boot) of the runner, ``4711-123456``."""
 
+CHILD = "TUI_EVAL_CHILD"
+"""Environment variable of every child: its runner's mark and a number of its own, ``4711-123456-7``. What it starts inherits it, and has it
+still when it left the session and its parents are gone."""
+
+OURS = frozenset({MARK, CHILD})
+"""What a process that belongs to nobody must not inherit, although it is started below a child of somebody's run."""
+
+_numbers = count(1)
 _MARK = re.compile(rb"([0-9]{1,20})-([0-9]{1,20})")
 
 
@@ -32,6 +41,12 @@ class Stray:
 def mark() -> str:
     """What children of this process get as :data:`MARK`; "" on a system without ``/proc``."""
     return _mark(os.getpid())
+
+
+def child_mark() -> str:
+    """What the next child gets as :data:`CHILD`; "" on a system without ``/proc``."""
+    own = mark()
+    return f"{own}-{next(_numbers)}" if own else ""
 
 
 @cache

@@ -26,7 +26,7 @@ from tui_eval.errors import PlatformError
 from tui_eval.jobs import Job
 from tui_eval.platforms.agentloop.connecting import connected
 from tui_eval.platforms.agentloop.result_dir import write_result_dir
-from tui_eval.processes.strays import MARK
+from tui_eval.processes.strays import OURS
 from tui_eval.spec.agentloop_options import AgentLoopOptions
 from tui_eval.spec.loading import LoadedPlatform
 from tui_eval.store import platform_records as book
@@ -193,7 +193,7 @@ def start_reporter(history: Path, run_id: str, environment: Mapping[str, str]) -
     """Start the process that reports a run. It belongs to nobody: it outlives the run, the terminal and the screens."""
     package = str(Path(__file__).parents[3])
     path = os.pathsep.join(part for part in (package, environment.get("PYTHONPATH", "")) if part)
-    inherited = {name: value for name, value in environment.items() if name != MARK}
+    inherited = {name: value for name, value in environment.items() if name not in OURS}
     child = subprocess.Popen(
         [sys.executable, "-m", "tui_eval.platforms.agentloop.reporter"],
         stdin=subprocess.PIPE,
