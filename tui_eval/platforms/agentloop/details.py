@@ -62,10 +62,18 @@ def detail_log(
         ("experiment_output", output_text(task, payload)),
         ("status", "failed" if task.outcome is Outcome.ERROR else "success"),
         ("traceId", task.trace_id),
+        *_session(payload),
         ("experiment_metrics", _json({"latency": round((task.latency or 0.0) * 1000)})),
     ]
     fields += [(f"dataset.{name}", _text(value)) for name, value in case_input.items()]
     return Log(int(task.finished_at or 0), _bounded(fields))
+
+
+def _session(payload: AttemptPayload | None) -> list[tuple[str, str]]:
+    """``session_id``, of a row that was a conversation."""
+    detail = (payload.answer or {}).get("detail") if payload is not None else None
+    session = detail.get("session_id") if isinstance(detail, Mapping) else None
+    return [("session_id", session)] if isinstance(session, str) and session else []
 
 
 def sent_input(payload: AttemptPayload | None, case_input: Mapping[str, JsonValue]) -> JsonValue:

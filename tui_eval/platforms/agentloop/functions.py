@@ -80,9 +80,10 @@ class HttpRequestSpec:
 
 
 class SolutionFunction:
-    """What a builder returns. ``timeout`` is in seconds; ``retries`` are further attempts when nothing was sent."""
+    """What a builder returns. ``timeout`` is in seconds (None: what it calls has limits of its own); ``retries`` are
+    further attempts when nothing was sent."""
 
-    timeout: float
+    timeout: float | None
     retries = 0
 
     async def answer(self, task: Task, context: CallContext) -> tuple[Answer, dict[str, JsonValue]]:
@@ -153,8 +154,7 @@ class HttpFunction(SolutionFunction):
             kind = type(spec).__name__
             raise SolutionError("argument", f"build_request must return an HttpRequestSpec, not {kind}")
         limits = replace(context.limits, total=spec.timeout) if spec.timeout is not None else context.limits
-        fields = _fields(spec)
-        rendered = Rendered(fields, fields, task.id, task.input)
+        rendered = described_request(spec, task)
         try:
             answer = await self._http.call(rendered, replace(context, limits=limits))
         except SolutionError as error:
@@ -166,7 +166,7 @@ class HttpFunction(SolutionFunction):
                 error.resend = Resend.REJECTED
             raise
         self._take_trace_id(answer)
-        answer.output = _plain(answer)
+        answer.output = plain_output(answer)
         return answer, self._shown(rendered)
 
     def _take_trace_id(self, answer: Answer) -> None:
@@ -190,6 +190,12 @@ def _built(build: Callable[[Task], Any], task: Task) -> Any:
         raise SolutionError("argument", f"the request could not be built: {type(error).__name__}: {error}") from error
 
 
+def described_request(spec: HttpRequestSpec, task: Task) -> Rendered:
+    """A request as :class:`DescribedHttp` takes it."""
+    fields = _fields(spec)
+    return Rendered(fields, fields, task.id, task.input)
+
+
 def _fields(spec: HttpRequestSpec) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "method": spec.method,
@@ -210,7 +216,7 @@ def _fields(spec: HttpRequestSpec) -> dict[str, Any]:
     return fields
 
 
-def _plain(answer: Answer) -> JsonValue:
+def plain_output(answer: Answer) -> JsonValue:
     """A whole body that is JSON is its value, whatever its content type says (contract, section 2)."""
     if answer.events or not isinstance(answer.output, str):
         return answer.output
@@ -241,10 +247,9 @@ class CommandFunction(SolutionFunction):
 
     async def answer(self, task: Task, context: CallContext) -> tuple[Answer, dict[str, JsonValue]]:
         command = _built(self._build, task)
-        program = _Program(self._invocation(command))
-        rendered = Rendered({}, {}, task.id, task.input)
+        invocation = self._invocation(command)
         sent: dict[str, JsonValue] = hide_credentials({"argv": command if isinstance(command, str) else list(command)})
-        answer = await program.call(rendered, context)
+        answer = await run_program(invocation, task, context)
         stderr = answer.stderr.rstrip("\n")
         answer.output = {"stdout": answer.raw.rstrip("\n"), "stderr": stderr, "returncode": answer.exit_code or 0}
         return answer, sent
@@ -259,6 +264,11 @@ class CommandFunction(SolutionFunction):
 
             return Invocation(None, shlex.join(str(word) for word in command), None, self._env, self._cwd)
         return Invocation([str(word) for word in command], None, None, self._env, self._cwd)
+
+
+async def run_program(invocation: Invocation, task: Task, context: CallContext) -> Answer:
+    """Start a program for ``task``, and wait for its end. Raises SolutionError."""
+    return await _Program(invocation).call(Rendered({}, {}, task.id, task.input), context)
 
 
 class _Program(CommandSolution):
