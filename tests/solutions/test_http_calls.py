@@ -320,16 +320,19 @@ async def test_a_get_follows_with_its_headers_inside_one_origin_only() -> None:
         assert "traceparent" in asked
 
 
-async def test_a_host_of_the_users_own_goes_along_within_one_origin_only() -> None:
+async def test_a_body_and_a_host_of_the_users_own_go_along_within_one_origin_only() -> None:
     async with play({"paths": {"/": OK}}) as other:
         paths = {
             "/near": answer("", status="302 x", headers="location: /far\r\n"),
             "/far": answer("", status="302 x", headers=f"location: {other.url('/')}\r\n"),
         }
         async with play({"paths": paths}) as server:
-            await answer_of(server.url("/near"), method="GET", headers={"Host": "virtual.test"})
+            await answer_of(server.url("/near"), method="GET", headers={"Host": "virtual.test"}, body={"q": 1})
             assert [asked.headers["host"] for asked in server.requests] == ["virtual.test"] * 2
-        assert other.requests[0].headers["host"] == other.base_url.removeprefix("http://")
+            assert [asked.body for asked in server.requests] == [b'{"q":1}'] * 2
+        asked = other.requests[0]
+        assert asked.headers["host"] == other.base_url.removeprefix("http://")
+        assert (asked.body, "content-type" in asked.headers) == (b"", False)
 
 
 @pytest.mark.parametrize("body", [[], [{"text": "abc"}], [{"repeat": 300, "steps": [{"text": "x" * 1000}]}]])

@@ -11,9 +11,7 @@ from tui_eval.solutions.statuses import REDIRECTS, redirect_error
 MAX_REDIRECTS = 10
 
 # What another host may see of our headers. Credentials come under too many names to list those that it must not.
-_HARMLESS = frozenset(
-    {"accept", "accept-encoding", "accept-language", "user-agent", "traceparent", "tracestate", "content-type"}
-)
+_HARMLESS = frozenset({"accept", "accept-encoding", "accept-language", "user-agent", "traceparent", "tracestate"})
 
 
 def leads_on(status: int, method: str, follow: bool) -> bool:
@@ -22,8 +20,8 @@ def leads_on(status: int, method: str, follow: bool) -> bool:
 
 
 def next_request(request: httpx.Request, reply: Reply, follow: bool) -> httpx.Request:
-    """The request to where ``reply`` (a 3xx) points. Headers go along within one origin, a Host of the user's own among
-    them; to another only harmless ones.
+    """The request to where ``reply`` (a 3xx) points. Body and headers go along within one origin, a Host of the user's
+    own among them; to another only harmless headers.
 
     Raises SolutionError (``http_status``) when it is not followed, points nowhere, or is one too many.
     """
