@@ -30,7 +30,7 @@ requests:
     solution:
       type: command
       argv: [printenv, WORD]
-      env: {WORD: "${LAUNCH_TEST_WORD}"}
+      env: {WORD: "${LAUNCH_TEST_WORD}", ASKED: "{{ word }}"}
     evaluators:
       - {id: contains, expected: "-"}
 """

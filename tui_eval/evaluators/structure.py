@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import Any
 
@@ -216,8 +217,7 @@ def _mentions_slow_keyword(schema: Any) -> bool:
 def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise NotJson(f"the key {shown(twice)} is there twice")
     return values
 

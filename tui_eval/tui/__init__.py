@@ -12,6 +12,7 @@ The parts
 ``background``      other long work, in threads that neither the keys nor the end of the program wait for
 ``long_work``       what the user asked for and takes long (deleting, exporting): told in the title bar, stopped with a key
 ``child_command``   the command line in a process of its own, for what needs the engine or must not hold the keys
+``foreground``      the terminal given to another program until it ends: an editor, a pager
 ``keys/``           one module a group of keys; ids, help, README table and the check for clashes come from there
 ``text``            the one way for text from outside onto the screen
 

@@ -172,7 +172,7 @@ class BuildScreen(BaseScreen):
 
     def _here(self) -> Choice | None:
         key = self._table(self._focused_kind()).cursor_key
-        return self._choices.get(key) if key is not None else None  # type: ignore[call-overload]
+        return self._choices.get(key) if isinstance(key, tuple) else None
 
     @on(LineTable.Selected)
     def _entered(self, event: LineTable.Selected) -> None:
@@ -269,9 +269,11 @@ class BuildScreen(BaseScreen):
         from tui_eval.tui.screens.launch_form import LaunchFormScreen
 
         key = self._table("dataset").cursor_key
+        if not isinstance(key, tuple):
+            return
 
         def take(sample: dict[str, Any]) -> None:
-            self._choices[key] = sampled(choice, sample)  # type: ignore[index]
+            self._choices[key] = sampled(choice, sample)
             self._show()
 
         sample = dict(choice.section.get("sample") or {})

@@ -84,7 +84,7 @@ class FieldRow(Vertical):
             return self._loaded[1]
         if isinstance(self.editor, ChoiceInput):
             return UNSET if self.editor.value is None else self.editor.value[0]
-        return read_text(self.field, self._state())
+        return read_text(self.field, self._state() or "")
 
     def say(self, wrong: str) -> None:
         """Show what is wrong below the field, "" for nothing."""
@@ -100,9 +100,10 @@ class FieldRow(Vertical):
     def on_descendant_blur(self) -> None:
         self.remove_class("-here")
 
-    def _state(self) -> str:
+    def _state(self) -> str | None:
+        """What was typed, or the place of what was chosen as text, None for nothing chosen."""
         if isinstance(self.editor, ChoiceInput):
-            return None if self.editor.place is None else str(self.editor.place)  # type: ignore[return-value]
+            return None if self.editor.place is None else str(self.editor.place)
         return self.editor.text if isinstance(self.editor, AreaInput) else self.editor.value
 
     def _mark(self) -> None:
