@@ -24,7 +24,7 @@ TITLES = ("Plans 15", "Requests 1", "Variables 1", "File")
     [
         (100, " │ ", "B AgentLoop 12, 3 h ago"),
         (74, "  ", "B AgentLoop 12, 3 h ago"),
-        (70, " ", "B AgentLoop 12, 3 h ago"),
+        (70, " │ ", "B AgentLoop 12"),
         (67, " │ ", "B AgentLoop 12"),
         (58, " │ ", "B 12"),
         (51, " ", "B 12"),

@@ -142,6 +142,17 @@ async def test_runs_that_are_marked_but_not_listed_are_not_touched_and_that_is_s
         await see(pilot, "Delete 2 runs?")
 
 
+async def test_a_history_that_cannot_be_read_is_told_for_as_long_as_it_is_so(make_app: Make, tmp_path: Path) -> None:
+    (tmp_path / "history.db").write_bytes(b"no database at all" * 100)
+    app = make_app()
+    async with app.run_test(size=(60, 18), notifications=True) as pilot:
+        await see(pilot, "cannot be read")
+        app.clear_notifications()
+        shown = await see(pilot, "The history cannot be read.")
+        assert "damaged" in shown
+        assert "Reading the history" not in shown
+
+
 async def test_hostile_names_tags_and_notes_are_shown_as_they_are(make_app: Make, tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     for text in (*MARKUP, *COMMANDS):

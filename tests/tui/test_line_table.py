@@ -133,6 +133,38 @@ async def test_columns_that_do_not_fit_are_reached_sideways() -> None:
         assert "far away" not in screen_text(app)
 
 
+async def test_sideways_a_column_is_as_wide_as_the_texts_in_sight() -> None:
+    long = "https://agents.example.com/a/long/address/that/a/narrow/screen/cuts"
+    table = LineTable((Column("name", "name", 8, weight=1, most=20), Column("text", "text", 10, weight=3)))
+    async with TableApp(table).run_test(size=(40, 12)) as pilot:
+        table.show([Row("a", ("a", "short")), Row("b", ("an answer of more than its most", long))])
+        await pilot.press("l")
+        shown = screen_text(pilot.app)
+        assert "an answer of more than its most" in shown
+        assert long not in shown
+        await pilot.press(*"llllll")
+        assert long[-30:] in screen_text(pilot.app)
+        await pilot.press(*"hhhhhhhh")
+        assert "an answer of more …" not in screen_text(pilot.app)
+        assert "…" in screen_text(pilot.app)
+
+
+async def test_where_all_is_seen_there_is_nothing_sideways() -> None:
+    table = LineTable(COLUMNS)
+    async with TableApp(table).run_test(size=(60, 12)) as pilot:
+        table.show(rows("a", "b"))
+        before = screen_text(pilot.app)
+        await pilot.press("l")
+        assert screen_text(pilot.app) == before
+
+
+async def test_what_an_empty_table_says_is_broken_between_words() -> None:
+    table = LineTable(COLUMNS, empty="No plans in /home/ada/evals.\nPress n to make one from a sample, or L.")
+    async with TableApp(table).run_test(size=(24, 12)) as pilot:
+        lines = [line.strip() for line in screen_text(pilot.app).splitlines()]
+        assert lines[1:6] == ["No plans in", "/home/ada/evals.", "Press n to make one", "from a sample, or L.", ""]
+
+
 async def test_hostile_texts_are_shown_as_they_are() -> None:
     table = LineTable((Column("text", "text", 20, weight=1), Column("more", "more", 10)))
     app = TableApp(table)

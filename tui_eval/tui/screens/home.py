@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tui_eval.errors import TuiEvalError
 from tui_eval.tui import keys
-from tui_eval.tui.polling import Watch, in_front
+from tui_eval.tui.polling import HistoryTrouble, Watch, in_front
 from tui_eval.tui.projections import run_filter, run_texts
 from tui_eval.tui.projections.run_filter import RunFilter
 from tui_eval.tui.projections.run_list import RunList
@@ -133,6 +133,15 @@ class HomeScreen(BaseScreen):
             self._show()
         if self._runs.live_count() < live_before:
             self._update_index()  # a run has ended: it is found by its texts soon
+
+    @on(HistoryTrouble)
+    def _not_read(self, event: HistoryTrouble) -> None:
+        """Said for as long as it is so: the toast of the application goes away."""
+        self._first = True
+        table = self.query_one(LineTable)
+        table.set_empty(f"The history cannot be read.\n{event.text}")
+        if not self._runs.known:
+            table.show([])
 
     @work(group="index", exclusive=True, exit_on_error=False)
     async def _update_index(self) -> None:

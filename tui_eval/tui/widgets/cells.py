@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tui_eval.display import cell_width
+from tui_eval.display import cell_width, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class Column:
         return self.short if self.short and cell_width(self.title) > width else self.title
 
 
+_COMFORTABLE = 24
 GAP = 2
 """Blank cells between two columns."""
 
@@ -86,12 +87,29 @@ def layout(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
     return [(index, widths[index]) for index in kept]
 
 
-def natural(columns: Sequence[Column]) -> list[tuple[int, int]]:
-    """Every column at a comfortable width, for a table that is scrolled sideways."""
+LONGEST = 120
+"""Cells of a text in a table that is scrolled sideways; all of a longer one is read where it is opened."""
+
+
+def natural(columns: Sequence[Column], needed: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Every column as wide as its texts, for a table that is scrolled sideways. ``needed`` are the cells that they take,
+    by the place of the column; a column of texts that is not in it (nothing was read yet) gets a comfortable width."""
     return [
-        (index, min(column.most, max(column.width, 24) if column.weight else column.width))
+        (index, max(column.width, min(needed.get(index, _COMFORTABLE if column.weight else 0), LONGEST)))
         for index, column in enumerate(columns)
     ]
+
+
+def needed_cells(columns: Sequence[Column], rows: Iterable[Row]) -> dict[int, int]:
+    """How wide each column must be for its title and these rows."""
+    needed: dict[int, int] = {}
+    for row in rows:
+        for index, (column, value) in enumerate(zip(columns, row.cells, strict=False)):
+            parts = value if isinstance(value, tuple) else (value,)
+            texts = (part.text if isinstance(part, Cell) else part for part in parts)
+            cells = sum(cell_width(one_line(text[: LONGEST + 1])) for text in texts)
+            needed[index] = max(needed.get(index, cell_width(column.title)), cells)
+    return needed
 
 
 def _fitting(columns: Sequence[Column], width: int) -> list[int]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
@@ -107,7 +109,23 @@ def header_segments(
 
 def empty_segments(text: str, place: int, width: int, styles: LineStyles) -> list[Segment]:
     """Line ``place`` of what is said when there is no row. Where it has several lines, the first one is its title."""
-    lines = text.split("\n")
+    title, *rest = text.split("\n")
+    room = max(1, width - GUTTER)
+    above = wrapped(title, room)
+    lines = [*above, *(part for each in rest for part in wrapped(each, room))]
     shown = lines[place] if 0 <= place < len(lines) else ""
-    style = styles.plain + styles.named("title" if place == 0 and len(lines) > 1 else "muted")
-    return [Segment("  " + fit(shown, max(0, width - 2)), style)]
+    style = styles.plain + styles.named("title" if place < len(above) and rest else "muted")
+    return [Segment(" " * GUTTER + fit(shown, room), style)]
+
+
+@lru_cache(64)
+def wrapped(text: str, width: int) -> tuple[str, ...]:
+    """A safe text in lines of at most ``width`` cells, broken between words; a word that is longer is cut."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if cell_len(longer) <= width or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return tuple(lines)

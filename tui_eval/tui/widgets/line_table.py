@@ -22,8 +22,8 @@ from textual.strip import Strip
 from tui_eval.tui import keys
 from tui_eval.tui.styles import named
 from tui_eval.tui.widgets import line_drawing as drawing
-from tui_eval.tui.widgets.cells import Column, Row, layout, natural
-from tui_eval.tui.widgets.row_source import ListSource, RowSource
+from tui_eval.tui.widgets.cells import Column, Row, layout, natural, needed_cells
+from tui_eval.tui.widgets.row_source import ListSource, RowSource, known_rows
 
 
 class TableMessage(Message):
@@ -189,6 +189,11 @@ class LineTable(ScrollView, can_focus=True):
         return max(0, self.size.width - (self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0))
 
     @property
+    def _needed(self) -> dict[int, int]:
+        """The cells that the columns need for the rows on the screen."""
+        return needed_cells(self.columns, known_rows(self.source, *self.visible_rows))
+
+    @property
     def visible_rows(self) -> tuple[int, int]:
         """The places of the first and the last row on the screen."""
         top = self.scroll_offset.y
@@ -273,7 +278,7 @@ class LineTable(ScrollView, can_focus=True):
     def _lay_out(self) -> None:
         self._laid_out_for = self.across
         room = self.across - drawing.GUTTER
-        self._layout = natural(self.columns) if self._wide else layout(self.columns, room)
+        self._layout = natural(self.columns, self._needed) if self._wide else layout(self.columns, room)
 
     def _resize_content(self) -> None:
         across = max(self.across, drawing.line_width(self._layout)) if self._wide else self.across
@@ -340,7 +345,8 @@ class LineTable(ScrollView, can_focus=True):
             self.post_message(self.Selected(self, self.cursor_key))
 
     def action_scroll_columns(self, direction: int) -> None:
-        """Sideways: the first step to the right brings in the columns that were left out for want of room."""
+        """Sideways: the first step to the right brings in the columns that were left out for want of room, and gives all
+        of them the width of their texts."""
         if direction > 0 and not self._wide:
             self._set_wide(True)
             return
@@ -352,8 +358,10 @@ class LineTable(ScrollView, can_focus=True):
         self._drawn.clear()
 
     def _set_wide(self, wide: bool) -> None:
-        if wide and len(layout(self.columns, self.across - drawing.GUTTER)) == len(self.columns):
-            return
+        if wide:
+            shown, needed = dict(layout(self.columns, self.across - drawing.GUTTER)), self._needed
+            if all(index in shown and needed.get(index, 0) <= shown[index] for index in range(len(self.columns))):
+                return  # nothing was left out or cut
         self._wide = wide
         self._arrange()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -60,12 +61,11 @@ def with_aside(titles: Sequence[str], current: int, aside: str, width: int) -> t
     ``B AgentLoop 12, 3 h ago``, ``B AgentLoop 12``, ``B 12``, nothing."""
     short = aside.partition(",")[0]
     words = short.split()
-    variants = dict.fromkeys((aside, short, f"{words[0]} {words[-1]}" if len(words) > 2 else ""))
-    for text in filter(None, variants):
-        room = width - _LEAST_GAP - cell_len(text)
-        for gap in _GAPS:
-            if tabs_width(titles, gap) <= room:
-                return titles, gap, text
+    least = f"{words[0]} {words[-1]}" if len(words) > 2 else ""
+    *apart, close = _GAPS
+    for text, gap in (*product(filter(None, (aside, short, least)), apart), (least, close)):
+        if text and tabs_width(titles, gap) <= width - _LEAST_GAP - cell_len(text):
+            return titles, gap, text
     return *fitting_titles(titles, current, width), ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from tui_eval.tui.widgets.cells import Row
@@ -32,6 +32,14 @@ class RowSource(Protocol):
     def index(self, key: Hashable) -> int | None:
         """The place of a key, None when it is not among the rows."""
         ...
+
+
+def known_rows(source: RowSource, first: int, last: int) -> Iterator[Row]:
+    """The rows from one place to another that have been read."""
+    for index in range(first, min(last + 1, source.count())):
+        row = source.row(index)
+        if row is not None:
+            yield row
 
 
 class ListSource:
