@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,8 +70,9 @@ def compare(
         raise UsageError("--output needs --format md or --format csv")
     if not to_stdout:
         check_free(output, force)
-    with opened(history) as stored, Waiting("comparing the tasks of both runs"):
-        found = compare_stored(stored, left or _before(stored, right), right)
+    what = "comparing the tasks of both runs"
+    with opened(history) as stored, Waiting(what) as waiting:
+        found = compare_stored(stored, left or _before(stored, right), right, partial(waiting.at, what))
     if name:
         with standard_output() if to_stdout else new_file(output) as stream:
             WRITERS[name](stream, found)

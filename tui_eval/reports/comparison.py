@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tui_eval.store.reader import History
 
 OUTPUT_NOTE = "Outputs are compared by their first 200 characters."
+_TOLD_EVERY = 1000
 _MOST_ROWS = 500  # of one group in Markdown
 
 
@@ -51,21 +53,31 @@ class RunComparison:
         return self.comparison.same_outcome - self.counts[Group.OUTPUT]
 
 
-def compare_stored(history: History, left: str, right: str) -> RunComparison:
+def compare_stored(
+    history: History, left: str, right: str, told: Callable[[int, int], None] = lambda done, total: None
+) -> RunComparison:
     """Compare two runs by id (or a beginning of one, or ``last``). Raises UsageError for a run that is not there.
 
     Tasks belong together by request name, case id and repeat. Where each run has one request, these two are compared
-    whatever they are called.
+    whatever they are called. ``told`` hears now and then how many tasks of how many were read; what it raises ends it.
     """
     with history.snapshot():
         sides = _side(history, left), _side(history, right)
+        done, total = itertools.count(1), sum(side.total.total for side in sides)
+
+        def tasks(side: Side, names: dict[int, str]) -> Iterator[tuple[str, TaskRecord]]:
+            for task in history.iter_tasks(side.run):
+                if (number := next(done)) % _TOLD_EVERY == 0:
+                    told(number, total)
+                yield names[task.request], task
+
         names = [{request.id: request.name for request in side.requests} for side in sides]
         notes: list[str] = []
         if len(names[0]) == len(names[1]) == 1 and set(names[0].values()) != set(names[1].values()):
             (old,), (new,) = names[0].values(), names[1].values()
             notes.append(f"request {old} of the earlier run is compared with {new} of the later one")
             names[0] = dict.fromkeys(names[0], new)
-        comparison = compare_runs(*(_tasks(history, side, each) for side, each in zip(sides, names, strict=True)))
+        comparison = compare_runs(*map(tasks, sides, names))
     if not comparison.compared and (comparison.new or comparison.removed):
         notes.append("the runs have no task in common (same request, case id and repeat)")
     if comparison.changed_case:
@@ -80,11 +92,6 @@ def _side(history: History, run_id: str) -> Side:
     run = history.run(run_id)
     requests = tuple(history.requests(run))
     return Side(run, requests, total_of(request.counters for request in requests))
-
-
-def _tasks(history: History, side: Side, names: dict[int, str]) -> Iterator[tuple[str, TaskRecord]]:
-    for task in history.iter_tasks(side.run):
-        yield names[task.request], task
 
 
 # -- data --

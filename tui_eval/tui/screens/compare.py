@@ -15,6 +15,7 @@ from textual.widget import Widget
 from tui_eval.analysis.changes import MEANINGS, Change, Group
 from tui_eval.errors import TuiEvalError
 from tui_eval.tui import keys
+from tui_eval.tui.background import Stopped
 from tui_eval.tui.projections import comparison as rows
 from tui_eval.tui.projections.comparison import ChangeFilter, PairSide
 from tui_eval.tui.screens.base import BaseScreen
@@ -30,7 +31,21 @@ if TYPE_CHECKING:
     from tui_eval.store.reader import History
     from tui_eval.store.records import TaskRecord
 
+_SHOW_SECONDS = 0.4
 _CYCLE = ("", *(f"is:{group.value}" for group in Group))
+
+
+class Progress:
+    """How far a comparison is, and whether it should go on. Written by its thread, read by the screen."""
+
+    def __init__(self) -> None:
+        self.share = 0  # percent
+        self.stopped = False
+
+    def __call__(self, done: int, total: int) -> None:
+        if self.stopped:
+            raise Stopped
+        self.share = 100 * min(done, total) // total if total else 0
 
 
 class Compared(Message):
@@ -71,6 +86,7 @@ class CompareScreen(BaseScreen):
         self.right = right
         self.found: RunComparison | None = None
         self._filter = ChangeFilter()
+        self._progress = Progress()
         self._changes: dict[object, Change] = {}
         self._pair_of: object = None
 
@@ -91,6 +107,7 @@ class CompareScreen(BaseScreen):
         self.set_class(self.app.size.width < 80, "-diff")
         self.table.focus()
         self.show_place("")
+        self.set_interval(_SHOW_SECONDS, self._show_how_far)
         self.call_after_refresh(self.ask_again)
 
     # -- comparing --
@@ -102,15 +119,28 @@ class CompareScreen(BaseScreen):
     async def _compare(self) -> None:
         from tui_eval.reports.comparison import compare_stored
 
+        progress = self._progress = Progress()
         self.show_place("comparing…")
+        question = partial(compare_stored, left=self.left, right=self.right, told=progress)
         try:
-            found = await self.tui.history.read(partial(compare_stored, left=self.left, right=self.right))
+            found = await self.tui.history.read(question)
+        except Stopped:
+            return
         except TuiEvalError as error:
             self.table.set_empty(f"These runs cannot be compared.\n{error}")
             self.notify(str(error), severity="error")
             self.show_place("")
             return
+        finally:
+            progress.stopped = True  # also when another comparison takes its place, or the screen goes away
         self.post_message(Compared(found))
+
+    def on_unmount(self) -> None:
+        self._progress.stopped = True
+
+    def _show_how_far(self) -> None:
+        if self._progress.share and not self._progress.stopped:
+            self.show_place(f"comparing… {self._progress.share} %")
 
     @on(Compared)
     def _compared(self, event: Compared) -> None:
