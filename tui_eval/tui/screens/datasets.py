@@ -13,20 +13,17 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_eval.display import relative_path
 from tui_eval.errors import DatasetError, Fault
 from tui_eval.tui import keys
 from tui_eval.tui.background import Stopped, away
 from tui_eval.tui.dataset_rows import Progress
-from tui_eval.tui.dataset_shelf import DatasetFacts, DatasetShelf
 from tui_eval.tui.plan_reading import find
 from tui_eval.tui.projections import datasets as rows
 from tui_eval.tui.projections.datasets import DatasetItem
 from tui_eval.tui.projections.plans import fault_text, matches
-from tui_eval.tui.screens.browse import BrowseScreen
 from tui_eval.tui.screens.dataset_cases import CasesTable
+from tui_eval.tui.screens.dataset_samples import DatasetSamples
 from tui_eval.tui.text import content, plural
-from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.filter_bar import FilterBar
 from tui_eval.tui.widgets.line_table import LineTable
 from tui_eval.tui.widgets.panels import Panel, PanelTabs
@@ -38,13 +35,11 @@ if TYPE_CHECKING:
 
 CHECKED_AT_ONCE = 4_000_000
 """Bytes of a file that is looked through as soon as the cursor comes to it; larger ones wait for ``c``."""
-MOST_IDS = 5_000
-"""Marked rows that become ids of a sample; more are better named by ``where`` or ``limit``."""
 _SHOW_SECONDS = 0.25
 _REST_SECONDS = 0.25
 
 
-class DatasetsScreen(BrowseScreen):
+class DatasetsScreen(DatasetSamples):
     """The datasets, and of the one under the cursor its rows, its problems and the sample that is chosen."""
 
     DEFAULT_CSS = """
@@ -96,15 +91,6 @@ class DatasetsScreen(BrowseScreen):
     def on_unmount(self) -> None:
         for progress in self._doing.values():
             progress.stopped.set()
-
-    @property
-    def shelf(self) -> DatasetShelf:
-        return self.tui.dataset_shelf
-
-    @property
-    def facts(self) -> DatasetFacts | None:
-        """What is known about the file under the cursor."""
-        return self.shelf.facts.get(self.path) if self.path is not None else None
 
     # -- the workspace --
 
@@ -273,10 +259,10 @@ class DatasetsScreen(BrowseScreen):
             and path not in self.shelf.surveys
             and self._bytes_of(path) <= CHECKED_AT_ONCE
         ):
-            self._survey(path)
+            self.survey(path)
 
     @work(group="survey", exclusive=True)
-    async def _survey(self, path: Path) -> None:
+    async def survey(self, path: Path) -> None:
         from tui_eval.tui import dataset_reading as reading
 
         facts = self.shelf.facts.get(path)
@@ -323,7 +309,7 @@ class DatasetsScreen(BrowseScreen):
 
     def action_check(self) -> None:
         if self.path is not None:
-            self._survey(self.path)
+            self.survey(self.path)
 
     def action_stop(self) -> None:
         """Stop what is being read of the file under the cursor, else whatever is being read."""
@@ -344,61 +330,3 @@ class DatasetsScreen(BrowseScreen):
 
         if self.path is not None and await edit(self.tui, self.path):
             self.action_again()
-
-    # -- the sample --
-
-    @asks("change", exclusive=True)
-    async def action_sample(self) -> None:
-        """A form for the sample, with the ids of the marked rows in it."""
-        from tui_eval.spec.model import Sample
-        from tui_eval.tui.screens.launch_form import LaunchFormScreen
-
-        path, marks = self.path, self.table("rows").marks
-        if path is None:
-            return
-        if len(marks) > MOST_IDS:
-            self.notify(f"More than {MOST_IDS:,} rows are marked; choose them by where or limit.", severity="warning")
-            return
-        data = dict(self.tui.chosen_samples.get(path, {}))
-        if marks:
-            data["ids"] = [case.id for case in await self.query_one(CasesTable).cases(int(str(key)) for key in marks)]
-        title = f"sample of {path.name}"
-        self.app.push_screen(LaunchFormScreen(title, Sample, data, partial(self._chosen, path)))
-
-    def _chosen(self, path: Path, sample: dict[str, Any]) -> None:
-        """Keep the sample for Launch, and look what it takes."""
-        if sample:
-            self.tui.chosen_samples[path] = sample
-        else:
-            self.tui.chosen_samples.pop(path, None)
-        self.shelf.surveys.pop(path, None)
-        self.focus_panel(self.NAMES.index("sample") + 1)
-        self._survey(path)
-        self.show_files()
-
-    def action_all(self) -> None:
-        if self.path is not None:
-            self.table("rows").drop_marks()
-            self._chosen(self.path, {})
-
-    def _section(self) -> str:
-        """The sample as YAML for a plan; "" when there is no dataset."""
-        path, facts = self.path, self.facts
-        if path is None:
-            return ""
-        settings = facts.settings if facts is not None else {}
-        sample = self.tui.chosen_samples.get(path, {})
-        return rows.sample_yaml(relative_path(path, self.tui.workspace), settings, sample)
-
-    def action_copy(self) -> None:
-        from tui_eval.tui.screens.copying import copy_text
-
-        if text := self._section():
-            copy_text(self.tui, "The dataset with its sample", text)
-
-    @asks("change", exclusive=True)
-    async def action_write(self) -> None:
-        from tui_eval.tui.screens.copying import write_text
-
-        if text := self._section():
-            await write_text(self.tui, "dataset.yaml", text)
