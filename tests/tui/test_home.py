@@ -96,6 +96,20 @@ async def test_tags_and_a_note_are_written_into_the_history(make_app: Make, tmp_
     assert (run.tags, run.note) == (["a", "b"], "[/b]!")
 
 
+async def test_a_text_longer_than_its_line_is_seen_while_it_is_edited(make_app: Make, tmp_path: Path) -> None:
+    run = run_record("plan")
+    run.note = "the first words, " + "and more of them, " * 8 + "the last words"
+    await write_run(tmp_path / "history.db", run)
+    app = make_app()
+    async with app.run_test(size=(100, 18)) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("n")
+        await see(pilot, "Note on")
+        await see(pilot, "the last words")
+        await pilot.press("home")
+        await see(pilot, "the first words")
+
+
 async def test_deleting_asks_says_what_is_freed_and_passes_over_live_runs(make_app: Make, tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     await write_run(path, run_record("goes"))

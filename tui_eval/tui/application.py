@@ -54,6 +54,7 @@ class TuiEvalApp(App[int]):
     Toast { max-width: 90%; padding: 0 1; background: $panel; }
     ToastRack { margin-bottom: 1; }
     * { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
+    Input { scrollbar-size-horizontal: 0; }
     """
 
     def __init__(
