@@ -44,6 +44,12 @@ async def test_half_an_emoji_in_a_body_is_sent_as_an_escape() -> None:
     assert (await sent(body={"q": "\ud83d"})).body == b'{"q":"\\ud83d"}'
 
 
+@pytest.mark.parametrize("body", [{"text": "a\ud83d"}, {"form": {"a": ["b", "\udc80"]}}])
+async def test_half_an_emoji_is_never_replaced_unsaid_where_no_escape_can_carry_it(body: Any) -> None:
+    error = await error_of("http://127.0.0.1:1/", **body)
+    assert (error.kind, "half of a surrogate pair" in str(error)) == ("argument", True)
+
+
 async def test_a_body_that_json_does_not_have_is_refused() -> None:
     error = await error_of("http://127.0.0.1:1/", body={"q": float("nan")})
     assert (error.kind, "body" in str(error)) == ("argument", True)

@@ -187,13 +187,16 @@ def _body(fields: Mapping[str, Any], json_body: bool) -> tuple[str, JsonValue] |
 
 
 def _content(name: str, value: JsonValue) -> bytes:
-    """The bytes of a body. Raises SolutionError for what JSON does not have."""
-    if name == "form":
-        return urlencode(pairs_of(value), errors="replace").encode("ascii")
-    if name == "text":
-        return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+    """The bytes of a body. Raises SolutionError for what JSON, or UTF-8, does not have."""
     try:
+        if name == "form":
+            return urlencode(pairs_of(value)).encode("ascii")
+        if name == "text":
+            return value if isinstance(value, bytes) else str(value).encode("utf-8")
         return to_json_bytes(value)
+    except UnicodeEncodeError as error:
+        message = f"`{name}` cannot be sent: half of a surrogate pair is no character of UTF-8"
+        raise SolutionError("argument", message) from error
     except (ValueError, TypeError, RecursionError) as error:
         raise SolutionError("argument", f"`body` cannot be sent as JSON: {error}") from error
 
