@@ -14,6 +14,7 @@ from tui_eval.cli.history import duration, local_time, opened, place_of, took
 from tui_eval.cli.options import examples, first_moment, history_option, json_option, last_moment
 from tui_eval.cli.run_fields import run_fields
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, painted, tell
+from tui_eval.cli.waiting import Waiting
 from tui_eval.display import readable_size
 from tui_eval.errors import UsageError
 
@@ -117,16 +118,17 @@ def _found(stored: History, limit: int, text: str | None, **wanted: Any) -> list
     """The newest ``limit`` runs that are wanted, and where ``text`` is in what a task gave."""
     if text is None:
         return stored.runs(limit=limit, **wanted)
-    search = _search(stored, text)
-    found: list[RunOverview] = []
-    before: tuple[float, int] | None = None
-    while len(found) < limit and (page := stored.runs(limit=_PAGE, before=before, **wanted)):
-        found += [overview for overview in page if search.matches(stored, overview.run)]
-        before = (page[-1].run.created_at, page[-1].run.id)
+    with Waiting("looking through the runs") as waiting:
+        search = _search(stored, text, waiting)
+        found: list[RunOverview] = []
+        before: tuple[float, int] | None = None
+        while len(found) < limit and (page := stored.runs(limit=_PAGE, before=before, **wanted)):
+            found += [overview for overview in page if search.matches(stored, overview.run)]
+            before = (page[-1].run.created_at, page[-1].run.id)
     return found[:limit]
 
 
-def _search(stored: History, text: str) -> RunSearch:
+def _search(stored: History, text: str, waiting: Waiting) -> RunSearch:
     """A search for a text, with the index brought up to date first: the next one is quicker then."""
     from tui_eval.store.run_search import RunSearch
     from tui_eval.store.search_index import update
@@ -140,11 +142,13 @@ def _search(stored: History, text: str) -> RunSearch:
 
     def progress(done: int, total: int) -> None:
         nonlocal told
-        if not told and total > done and time.monotonic() - started > _PATIENCE:
+        waiting.at("reading outputs into the index; the next search is quick", done, total)
+        if not waiting.shown and not told and total > done and time.monotonic() - started > _PATIENCE:
             told = True
             tell(f"reading the outputs of {total - done:,} runs into the index; the next search is quick …")
 
     update(stored, progress=progress)
+    waiting.at("looking through the runs", 0, 0)
     search = RunSearch(wanted)
     search.refresh(stored)
     return search

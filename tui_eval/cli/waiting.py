@@ -46,6 +46,11 @@ class Waiting:
         if self._thread is not None:
             self._thread.join()
 
+    @property
+    def shown(self) -> bool:
+        """Whether there is a terminal to show it on."""
+        return self._thread is not None
+
     def at(self, what: str, done: int, total: int) -> None:
         """What is being done now, and how much of how much of it; costs next to nothing."""
         self._what, self._done, self._total = what, done, total
