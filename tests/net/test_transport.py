@@ -1,20 +1,17 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.net.servers import CERTIFICATES, silent_port, tls_server
 from tests.support.player import answer, listening, play
 from tui_eval.net.failures import failure_of
 from tui_eval.net.transport import DeadlineExceeded, TlsFiles, Transport, proxy_of, tls_context
-
-CERTIFICATES = Path(__file__).parent / "certificates"
 
 
 @asynccontextmanager
@@ -154,17 +151,6 @@ async def test_the_deadline_holds_on_new_and_on_kept_connections() -> None:
             await get(way, server.url("/"))
 
 
-@asynccontextmanager
-async def silent_port() -> AsyncIterator[int]:
-    """A server that accepts and never says a word (so TLS never stands)."""
-
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(60)
-
-    async with listening(accept) as port:
-        yield port
-
-
 async def test_the_connect_limit_covers_the_tls_handshake() -> None:
     async with silent_port() as port, transport(tls=TlsFiles(verify=False)) as way:
         with pytest.raises(httpx.ConnectTimeout):
@@ -183,20 +169,6 @@ async def test_the_connect_limit_covers_a_proxy_that_does_not_answer() -> None:
 async def test_a_connection_that_stands_has_no_connect_limit_any_more() -> None:
     async with play({"paths": {"/": [{"sleep": 0.1}, *answer("1")]}}) as server, transport() as way:
         assert await get(way, server.url("/"), connect=0.05) == b"1"
-
-
-@asynccontextmanager
-async def tls_server() -> AsyncIterator[str]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(CERTIFICATES / "localhost.pem", CERTIFICATES / "localhost.key")
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while True:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
-
-    async with listening(serve, context) as port:
-        yield f"https://localhost:{port}/"
 
 
 async def test_a_server_is_believed_by_the_authority_that_is_named() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.player import answer
 from tui_eval.domain import Answer
 from tui_eval.errors import SolutionError
 from tui_eval.net.trace import TraceContext
@@ -17,6 +18,7 @@ from tui_eval.solutions.http import HttpSolution
 from tui_eval.spec.rendered import Rendered
 from tui_eval.spec.solution_options import HttpOptions
 
+OK = answer('{"text": "ok"}')
 SETUP = SolutionSetup(folder=Path("/"), environment={})
 
 
