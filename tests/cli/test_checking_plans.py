@@ -234,6 +234,28 @@ def test_an_address_that_the_environment_spoils_is_found_before_the_first_call(
     assert value not in done.err.replace("http://127.0.0.1:8000", "").replace("http:// or", "")
 
 
+def test_a_plan_that_sends_nothing_of_a_case_is_warned_of(call: Call, tmp_path: Path) -> None:
+    solution = {"type": "http", "url": "http://127.0.0.1:1/ask", "body": {"q": "{ question }"}}
+    done = call("validate", plan(tmp_path, solution=solution))
+    assert done.status == 0
+    assert "warning: " in done.err
+    assert "nothing of a case is sent: the agent is asked the same for all 2 of them" in done.err
+    assert "name a column, as in `{{ " in done.err
+    one = {"path": "data.jsonl", "sample": {"limit": 1}}
+    for changes in (
+        {"solution": {**solution, "body": {"q": "{{ question }}"}}},
+        {"solution": {"type": "command", "argv": ["cat"], "stdin": "json"}},
+        {"solution": solution, "dataset": one},
+    ):
+        assert "nothing of a case" not in call("validate", plan(tmp_path, **changes)).err
+
+
+def test_a_variable_without_braces_is_told_how_it_is_written(call: Call, tmp_path: Path) -> None:
+    solution = {"type": "http", "url": "http://127.0.0.1:1/ask", "body": {"q": "{{ question }}"}}
+    done = call("validate", plan(tmp_path, solution={**solution, "headers": {"authorization": "Bearer $AGENT_TOKEN"}}))
+    assert "`$AGENT_TOKEN` without braces is sent as it stands; write ${AGENT_TOKEN}" in done.err
+
+
 def test_an_address_from_the_environment_may_be_made_for_each_case(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,6 +140,10 @@ def _check_columns(request: LoadedRequest, survey: Survey, report: Preflight) ->
         return
     for fault in request.template.check(survey.columns, survey.partial_columns):
         report.add(fault)
+    if survey.selected > 1 and request.template.same_for_all_cases:
+        place, column = request.locate(("solution",)), next(iter(survey.columns), "input")
+        message = f"nothing of a case is sent: the agent is asked the same for all {survey.selected} of them"
+        report.add(place.fault(message, f"name a column, as in `{{{{ {column} }}}}`", warning=True))
     for index, evaluator in enumerate(request.evaluators):
         mapping = getattr(evaluator.options, "variable_mapping", {})
         for message in check_mapping(mapping, survey.columns, survey.partial_columns):
@@ -147,7 +151,7 @@ def _check_columns(request: LoadedRequest, survey: Survey, report: Preflight) ->
 
 
 def _check_addresses(request: LoadedRequest, environment: Mapping[str, str], report: Preflight) -> None:
-    """Addresses that are whole once their ``${NAME}`` are filled in. What they hold then is told to nobody."""
+    """Addresses whose scheme and host come from ``${NAME}``. What they hold then is told to nobody."""
     from tui_eval.spec.expressions import address_fault
     from tui_eval.spec.marks import AddressMark, field_marks
     from tui_eval.spec.references import find_references, is_missing, is_template, resolve
@@ -158,7 +162,7 @@ def _check_addresses(request: LoadedRequest, environment: Mapping[str, str], rep
         marks = field_marks(type(options)) if isinstance(options, BaseModel) else {}
         for name, found in marks.items():
             text, mark = getattr(options, name), next((mark for mark in found if isinstance(mark, AddressMark)), None)
-            if mark is None or not isinstance(text, str) or "${" not in text or is_template(text):
+            if mark is None or not isinstance(text, str) or not text.startswith("${") or is_template(text):
                 continue
             names = sorted(find_references(text))
             if any(is_missing(one, environment) for one in names):

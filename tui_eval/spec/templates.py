@@ -79,6 +79,11 @@ class RequestTemplate:
         self._needs_json = any("input_json" in leaf.sent.names for leaf in leaves)
         self.columns: frozenset[str] = frozenset().union(*(leaf.sent.columns for leaf in leaves))
 
+    @property
+    def same_for_all_cases(self) -> bool:
+        """True when nothing of a case is sent, neither by a template nor by the kind of solution itself."""
+        return not self._dynamic and not self._whole_case
+
     def render(self, case: Case, repeat: int = 0) -> Rendered:
         """The request for one case. Raises :class:`TemplateError` naming the field, the case and what is missing."""
         names = {
