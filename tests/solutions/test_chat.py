@@ -80,6 +80,12 @@ async def test_a_version_in_the_query_of_the_base_address_stays_there() -> None:
     assert asked.target == "/x/chat/completions?api-version=1"
 
 
+@pytest.mark.parametrize("base", ["/v1#x", "/v1/chat/completions", "/v1/chat/completions/?", "/v1//"])
+async def test_an_address_that_is_more_than_the_base_leads_to_the_same_place(base: str) -> None:
+    _, asked = await call(HELLO, base=base)
+    assert asked.target.rstrip("?") == PATH
+
+
 @pytest.mark.parametrize("messages", [[], "hi", [1], [{"content": "x"}]])
 async def test_messages_that_are_none_are_refused_unsent(messages: Any) -> None:
     error = await refused(HELLO, messages=messages)

@@ -30,6 +30,7 @@ from tui_eval.spec.evaluator_options import JudgeOptions
 from tui_eval.spec.rendered import Rendered
 from tui_eval.spec.solution_options import ChatOptions
 
+_COMPLETIONS = "/chat/completions"
 _NOT_PARAMS = ("model", "messages", "stream")
 
 
@@ -136,9 +137,11 @@ class ChatSolution:
 
 
 def _completions_url(base_url: str) -> str:
-    """``/chat/completions`` put behind the path, before a query (some gateways want a version there)."""
-    address, mark, query = base_url.strip().partition("?")
-    return f"{address.rstrip('/')}/chat/completions{mark}{query}"
+    """``/chat/completions`` put behind the path, before a query (some gateways want a version there), unless it is there
+    already; a fragment is never sent."""
+    address, mark, query = base_url.strip().partition("#")[0].partition("?")
+    address = address.rstrip("/").removesuffix(_COMPLETIONS)
+    return f"{address}{_COMPLETIONS}{mark}{query}"
 
 
 def _messages(fields: Mapping[str, Any]) -> JsonValue:
