@@ -125,7 +125,7 @@ requests:
   - name: stream
     solution: {{type: http, url: "{url}/stream", headers: {{key: "${{TUI_EVAL_TEST_TOKEN}}"}}, body: {{q: x}}, chunk_extractor: t}}
   - name: basic
-    solution: {{type: http, url: "http://me:${{TUI_EVAL_TEST_TOKEN}}@{host}/basic", body: {{q: x}}}}
+    solution: {{type: http, url: "{url}/basic", headers: {{key: "${{TUI_EVAL_TEST_TOKEN}}"}}, body: {{q: x}}}}
   - name: long
     solution: {{type: http, url: "{url}/long", headers: {{key: "${{TUI_EVAL_TEST_TOKEN}}"}}, body: {{q: x}}}}
   - name: traceback
@@ -171,7 +171,7 @@ async def test_a_value_that_comes_back_in_pieces_encoded_or_cut_is_not_kept(prod
     }
     (product.folder / "leaking.py").write_text(LEAKING)
     async with play({"paths": paths}) as server:
-        plan = product.write_plan(LEAKS.format(url=server.base_url, host=server.base_url.removeprefix("http://")))
+        plan = product.write_plan(LEAKS.format(url=server.base_url))
         arguments = ("run", str(plan), "--results-dir", str(product.folder / "results"))
         environment = {"TUI_EVAL_TEST_TOKEN": TOKEN}
         ended = await asyncio.to_thread(lambda: product.run(*arguments, environment=environment))
