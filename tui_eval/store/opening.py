@@ -119,8 +119,16 @@ def _log_of(path: Path) -> Path | None:
 
 
 def _connected(address: str, busy_seconds: float) -> tuple[sqlite3.Connection, int]:
-    # Screens read from worker threads and close from the main one; SQLite itself serialises (threadsafety 3).
-    connection = sqlite3.connect(address, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    # Runners and screens read from worker threads and close from the main one; SQLite itself serialises (threadsafety
+    # 3). Without statements that are kept: from 3.12 on Python may hand one of them to two threads at once.
+    connection = sqlite3.connect(
+        address,
+        uri=True,
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=0,
+    )
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         connection.execute("PRAGMA query_only = ON")
