@@ -11,6 +11,9 @@ import pytest
 
 from tests.platforms.agentcompass.files import changed, write
 from tests.support.product import Product
+from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.settings import Settings
+from tui_eval.tui.terminal import Terminal
 
 FAKE = Path(__file__).parent / "fake"
 
@@ -52,6 +55,21 @@ def compass(tmp_path: Path) -> Compass:
     python.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE / "python.py"} "$@"\n')
     python.chmod(0o755)
     return Compass(tmp_path, str(python))
+
+
+@pytest.fixture
+def app(compass: Compass, monkeypatch: pytest.MonkeyPatch) -> TuiEvalApp:
+    """An application over the history of ``compass``, whose workspace is its folder."""
+    for name, value in compass.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("MOCK_API_KEY", raising=False)
+    return TuiEvalApp(
+        compass.history,
+        compass.folder,
+        terminal=Terminal(refresh_hz=10.0),
+        settings=Settings(),
+        config=compass.folder / "config.yaml",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -19,7 +19,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.platforms.agentcompass.files import RECORDED
-from tests.platforms.agentcompass.test_runs import bridge_pid
+from tests.platforms.agentcompass.processes import bridge_pid
 from tests.support.product import Product
 from tests.support.screen_text import screen_text
 from tui_eval.tui.application import TuiEvalApp

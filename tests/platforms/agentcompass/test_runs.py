@@ -8,22 +8,7 @@ import signal
 from pathlib import Path
 
 from tests.platforms.agentcompass.conftest import Compass
-from tests.support.product import Product
-
-
-def bridge_pid(compass: Product, run_id: str) -> int:
-    """The process of AgentCompass that a run has, found by the file that it was given."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        try:
-            line = (entry / "cmdline").read_bytes()
-            folder = os.readlink(entry / "cwd")
-        except OSError:
-            continue
-        if b"agentcompass/bridge.py" in line and folder == str(compass.folder):
-            return int(entry.name)
-    raise AssertionError(f"no process of AgentCompass for {run_id}")
+from tests.platforms.agentcompass.processes import bridge_pid
 
 
 def test_a_failed_request_leaves_the_other_alone_and_everything_is_kept(compass: Compass) -> None:
