@@ -148,6 +148,23 @@ async def test_a_rerun_says_how_many_calls_it_makes(make_app: Make, tmp_path: Pa
         await pilot.press("escape")
 
 
+async def test_only_where_the_cursor_is_on_a_task_is_that_task_offered_to_be_run_again(
+    make_app: Make, tmp_path: Path
+) -> None:
+    await write_run(tmp_path / "history.db", run_record())
+    app = make_app("last")
+    async with app.run_test(size=(100, 24), notifications=True) as pilot:
+        assert "r re-run this" in await see(pilot, "capital-000")
+        for panel, text in (("1", "prod"), ("3", "how many"), ("5", "the run began")):
+            await pilot.press(panel)
+            await see(pilot, text)
+            await pilot.press("r")
+            await see(pilot, "R re-run failed…  /")
+            assert "chosen case" not in screen_text(app)
+        await pilot.press("2", "r")
+        await see(pilot, "1 chosen case?")
+
+
 async def test_relatives_are_opened(make_app: Make, tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     parent = await write_run(path, run_record("parent", time.time() - 60))

@@ -37,11 +37,20 @@ COLUMNS = (
     Column("spark", "finished", 14, priority=1),
 )
 
+_OF_LIVE_RUNS = frozenset(("speed", "left", "spark"))
 
-def columns(widths: Widths) -> tuple[Column, ...]:
-    """The columns for requests whose counts have these widths: none of the counts is cut."""
-    most = max(14, cells_of(widths))
-    return tuple(replace(each, width=most) if each.name == "counts" else each for each in COLUMNS)
+
+def columns(widths: Widths, live: bool = True) -> tuple[Column, ...]:
+    """The columns for requests whose counts have these widths: none of the counts is cut. Of a run that is not ``live``,
+    what only moves while it is gives way first."""
+    found = []
+    for each in COLUMNS:
+        if each.name == "counts":
+            each = replace(each, width=max(14, cells_of(widths)))
+        elif each.name in _OF_LIVE_RUNS and not live:
+            each = replace(each, priority=0)
+        found.append(each)
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

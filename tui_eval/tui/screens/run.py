@@ -184,7 +184,7 @@ class RunScreen(RunKeys):
             for each in view.requests
         ]
         table = self.table("requests")
-        if table.columns != (columns := request_rows.columns(widths)):
+        if table.columns != (columns := request_rows.columns(widths, view.state.live)):
             table.set_columns(columns)
         table.show(rows)
         self.table("failures").show([task_rows.failure_row(group, names) for group in view.failures])

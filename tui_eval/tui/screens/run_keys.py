@@ -56,6 +56,8 @@ class RunKeys(BaseScreen):
             return state is not None and state.live
         if action == "continue_run":
             return state in (RunState.INTERRUPTED, RunState.CANCELLED, RunState.TIMED_OUT)
+        if action == "rerun_chosen" and self.panel != 1:
+            return False  # "this" is a task
         if action in ("rerun", "rerun_chosen"):
             return state is not None and not state.live
         return True
