@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +245,20 @@ def test_a_run_id_that_is_taken_is_a_wrong_option_and_no_broken_history(call: Ca
     again = call("run", path, "--run-id", "mine")
     assert again.status == 2
     assert "there is a run mine in the history already: choose another run id" in again.err
+
+
+@pytest.mark.parametrize("outcomes", ["pf", "pp"])
+def test_a_person_is_told_how_to_go_on_and_a_log_is_not(agent: str, tmp_path: Path, outcomes: str) -> None:
+    command = [sys.executable, "-m", "tui_eval", "run", str(write_plan(tmp_path, request(agent, outcomes)))]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*command, "--progress", "none"], stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        told = b""
+        with suppress(OSError):  # what reading gives when the other end is closed
+            while piece := os.read(ours, 4096):
+                told += piece
+    os.close(ours)
+    assert (b"tui-eval rerun " in told) == (outcomes == "pf"), told
+    assert process.returncode == (1 if outcomes == "pf" else 0)
+    logged = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert b"tui-eval rerun " not in logged.stderr

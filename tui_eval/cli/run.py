@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +25,7 @@ from tui_eval.cli.options import (
     set_option,
     share_in,
 )
-from tui_eval.cli.terminal import StdoutClosed, out, out_json, tell
+from tui_eval.cli.terminal import StdoutClosed, is_terminal, out, out_json, tell
 from tui_eval.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -354,6 +355,14 @@ def _conclude(
             tell(line)
     elif ended.signal is not None:
         tell(f"everything finished so far is saved; go on with: tui-eval resume {ended.run.run_id}")
+    elif (
+        not as_json
+        and is_terminal(sys.stderr)
+        and any(one.counters.failed + one.counters.error for one in ended.requests)
+    ):
+        # For the person in front of it; in the log of a script it would be noise.
+        tell(f"`tui-eval show {ended.run.run_id} --outcome failed,error` lists them; run only them again with:")
+        tell(f"tui-eval rerun {ended.run.run_id} --failed")
     return verdict.code
 
 

@@ -189,7 +189,7 @@ def _print(found: list[RunOverview], sizes: Mapping[str, int]) -> None:
                 one_line(", ".join(run.tags), 24),
             ]
         )
-    header = ["run", "plan", "state", "made", "took", "tasks", "passed", "failed", "error", "unscored"]
+    header = ["run", "plan", "state", "made", "took", "tasks", "pass rate", "failed", "error", "unscored"]
     out_table([*header, *(["size"] if sizes else ()), "tags"], rows, right=range(4, 10 + bool(sizes)))
     out(f"{len(found)} run{'' if len(found) == 1 else 's'}; `tui-eval show RUN` for one of them")
     interrupted = [overview.run.run_id for overview in found if overview.state is RunState.INTERRUPTED]
