@@ -360,6 +360,18 @@ async def test_a_page_reads_the_texts_of_its_own_cases_only(path: Path) -> None:
     assert [one.case_id for one in sixty] == [one.case_id for one in ten]
 
 
+@pytest.mark.parametrize("data", [b'{"q": "\xff"}', b'{"q":', b""])
+async def test_a_queued_task_whose_case_is_damaged_is_told_in_words_and_not_in_sql(path: Path, data: bytes) -> None:
+    async with await HistoryWriter.open(path) as writer:
+        _, request = await planned(writer, 3)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE cases SET data = ? WHERE id = 2", (data,))
+        connection.commit()
+    with reading(path) as history, pytest.raises(HistoryError, match="the history is damaged") as caught:
+        history.queued(request)
+    assert "json_group_array" not in str(caught.value)
+
+
 async def test_a_queued_task_whose_case_is_gone_is_an_error_and_not_passed_over(path: Path) -> None:
     async with await HistoryWriter.open(path) as writer:
         _, request = await planned(writer, 3)

@@ -37,6 +37,8 @@ def explained(error: Exception, path: Path) -> HistoryError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED or "malformed" in str(error):
         return damaged(path, str(error))
+    if "decode to UTF-8" in str(error):  # sqlite3's own words repeat the statement and the text
+        return damaged(path, "a stored text is not UTF-8")
     if code in _BUSY:
         return HistoryError(f"{path}: the history is locked by another program. Wait for it or close it, {_ELSEWHERE}.")
     if code == sqlite3.SQLITE_FULL:
