@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.processes.strays import MARK, mark, strays
+from tui_eval.processes.start import start
+from tui_eval.processes.strays import CHILD, MARK, mark, strays
+from tui_eval.runner import _environment
 
 RUNNER = """
 import os, sys, time
@@ -66,3 +68,17 @@ def test_a_mark_that_means_nothing_is_passed_over(value: str) -> None:
     finally:
         child.kill()
         child.wait()
+
+
+def test_each_child_has_a_mark_of_its_own_and_a_detached_run_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = []
+    for _ in range(2):
+        child = start(["sh", "-c", f"echo ${CHILD}"], None, dict(os.environ), Path("/"), with_stdin=False)
+        told = child.communicate()[0].decode().strip()
+        assert told == child.mark
+        marks.append(told)
+    assert len(set(marks)) == 2
+    assert all(told.startswith(f"{mark()}-") for told in marks)
+    monkeypatch.setenv(CHILD, marks[0])
+    monkeypatch.setenv(MARK, mark())
+    assert not {CHILD, MARK} & set(_environment({})), "a limit of the command that started it must not end it"

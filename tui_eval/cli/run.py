@@ -309,9 +309,11 @@ def _execute(
     if allow_errors is not None:
         parse_allowance(allow_errors, 0)
     if detach:
+        from tui_eval.cli.waiting import Waiting
         from tui_eval.runner import start_detached
 
-        start_detached(job)
+        with Waiting("starting the run: checking its datasets, writing its tasks"):
+            start_detached(job)
         with opened(history) as stored:
             for warning in stored.run(job.run_id).warnings:
                 tell(f"warning: {warning}")
