@@ -84,3 +84,15 @@ async def test_the_remark_on_a_setting_is_read_in_full_below_the_table(make_app:
         await pilot.press("j")
         await see(pilot, "mouse: automatic means off over SSH")
         await see(pilot, "enter change")
+
+
+async def test_help_has_room_for_keys_on_a_short_screen_too(make_app: Make, tmp_path: Path) -> None:
+    await write_run(tmp_path / "history.db", run_record("plan"))
+    app = make_app()
+    async with app.run_test(size=(60, 18)) as pilot:
+        await see(pilot, "completed")
+        await pilot.press("question_mark")
+        shown = await see(pilot, "Every run of the history")  # what the screen is for, below its title
+        assert "Change the note of this run" in shown
+        await pilot.press("j")
+        await see(pilot, "turns one around")  # all of a text that the table cuts

@@ -28,6 +28,8 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen #text { margin-bottom: 1; color: $muted; text-style: $muted-style; }
     HelpScreen LineTable { background: $surface; }
     HelpScreen #whole { height: 3; border-top: solid $edge; padding: 0 2; }
+    HelpScreen.-short #text { display: none; }
+    HelpScreen.-short #whole { height: 6; padding: 0 1; }
     """
     BINDINGS: ClassVar = [
         *keys.bindings("dialog")[:1],
@@ -51,12 +53,17 @@ class HelpScreen(ModalScreen[None]):
             yield Static("", id="whole", markup=False)
         yield KeyBar()
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_whole)
+
     @on(LineTable.Highlighted)
-    def _moved(self, event: LineTable.Highlighted) -> None:
-        """A text that the table cuts is read below it."""
-        row = next(row for row in self._rows if row.key == event.key)
-        text = row.cells[1]
-        self.query_one("#whole", Static).update(content(text if isinstance(text, str) else ""))
+    def _show_whole(self) -> None:
+        """A text that the table cuts is read below it; on a short screen what the screen is for, too, beside a title."""
+        key = self.query_one(LineTable).cursor_key
+        row = next((row for row in self._rows if row.key == key), None)
+        text = "" if row is None else row.cells[1]
+        about = self._text if self.has_class("-short") else ""
+        self.query_one("#whole", Static).update(content(text if isinstance(text, str) else about))
 
     def action_cancel(self) -> None:
         self.dismiss(None)
