@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tui_eval.errors import UsageError
 
+_FIRST = ("quickstart.yaml", "minimal.yaml")
+
 
 def samples() -> list[tuple[str, str]]:
     """``(file name, what it shows)`` of each sample plan. Raises UsageError for a broken installation."""
@@ -16,7 +18,7 @@ def samples() -> list[tuple[str, str]]:
     for path in sorted(_folder().glob("*.yaml")):
         first = path.read_text(encoding="utf-8").partition("\n")[0]
         found.append((path.name, first.lstrip("# ").strip()))
-    found.sort(key=lambda each: each[0] != "quickstart.yaml")
+    found.sort(key=lambda each: _FIRST.index(each[0]) if each[0] in _FIRST else len(_FIRST))
     return found
 
 
