@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evaluators.asking import evaluator, judged, setup
-from tests.evaluators.test_text import JSON_VALUES
+from tests.evaluators.values import JSON_VALUES
 from tui_eval.errors import EvaluatorError
 from tui_eval.evaluators.base import Subject
 from tui_eval.evaluators.paths import ABSENT, look_up

@@ -12,15 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evaluators.asking import evaluator, judged
+from tests.evaluators.values import JSON_VALUES
 from tui_eval.domain import as_text
 from tui_eval.errors import EvaluatorError
 from tui_eval.evaluators.differences import first_difference
-
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
 
 
 @pytest.mark.parametrize(

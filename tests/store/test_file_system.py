@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.store.test_states import contents, sound_history
+from tests.store.files import contents, sound_history
 from tui_eval.errors import HistoryError
 from tui_eval.store import file_system
 from tui_eval.store.file_system import ALLOW, network_disk

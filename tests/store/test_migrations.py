@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.conftest import ROOT
-from tests.store.test_states import contents, sound_history
+from tests.store.files import contents, sound_history
 from tui_eval.errors import HistoryError
 from tui_eval.store import migrations
 from tui_eval.store.opening import open_for_writing, open_read_only

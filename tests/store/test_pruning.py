@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.store.files import ended
 from tests.store.records import attempt, finished, planned, reading
-from tests.store.test_upkeep import ended
 from tui_eval.errors import UsageError
 from tui_eval.store import fallback
 from tui_eval.store.pruning import Rules, choose

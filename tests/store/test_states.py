@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.conftest import PlainUser
+from tests.store.files import contents, sound_history
 from tests.store.records import finished, planned, reading
 from tui_eval.errors import HistoryError
 from tui_eval.store.opening import check_integrity, open_for_writing, open_read_only
@@ -22,26 +23,10 @@ from tui_eval.store.writer import HistoryWriter
 STATES = "43-history-db-states"
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-
-
 def copied(cases: Path, name: str, folder: Path) -> Path:
     path = folder / "history.db"
     shutil.copy(cases / STATES / name, path)
     return path
-
-
-def sound_history(path: Path, rows: int = 0) -> None:
-    connection = open_for_writing(path)
-    with closing(connection):
-        for number in range(rows):
-            connection.execute("INSERT INTO payloads (codec, data) VALUES (0, ?)", (os.urandom(900),))
-            connection.execute(
-                "INSERT INTO runs (run_id, name, state, origin, folder, program, created_at, plan) "
-                "VALUES (?, 'n', 'completed', 'launch', '/', '1', ?, '{}')",
-                (f"run-{number:04}", number),
-            )
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.conftest import ROOT
+from tests.store.files import ended
 from tests.store.records import finished, planned, reading
 from tui_eval.errors import HistoryError, UsageError
 from tui_eval.store import upkeep
@@ -19,19 +20,8 @@ from tui_eval.store.command_box import give, wait_taken
 from tui_eval.store.opening import check_integrity
 from tui_eval.store.place import log_path
 from tui_eval.store.reader import History
-from tui_eval.store.records import RunState
 from tui_eval.store.upkeep import backup, delete_run, set_note, set_pinned, set_tags, vacuum
 from tui_eval.store.writer import HistoryWriter
-
-
-async def ended(path: Path, run_id: str, tasks: int = 3) -> None:
-    async with await HistoryWriter.open(path) as writer:
-        run, request = await planned(writer, tasks, run_id)
-        with reading(path) as history:
-            queued = history.queued(request, limit=tasks)
-        for one in queued:
-            writer.finished(finished(one.id, request))
-        await writer.set_run_state(run.id, RunState.COMPLETED)
 
 
 def counts(path: Path) -> dict[str, int]:

@@ -1,16 +1,18 @@
+"""What is reported of a run: field by field, once, whatever breaks on the way."""
+
 from __future__ import annotations
 
 import asyncio
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.platforms.agentloop.conftest import KEYS
 from tests.platforms.agentloop.fake import Answer, Asked, FakePlatform, platform, rows
 from tests.platforms.agentloop.plans import plan_data
+from tests.platforms.agentloop.runs import RUN, run_plan, shape
 from tui_eval.engine.execution import execute_job
 from tui_eval.jobs import Job
 from tui_eval.platforms.agentloop.companion import reported_by_caller
@@ -22,12 +24,6 @@ from tui_eval.store.reader import History
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_exp010.json").read_text(encoding="utf-8"))
 QUICK = Rules(patience=5.0, scores=0.0, settle=0.0)
-RUN = "20261129-120000-aaaa"
-
-
-async def run_plan(history: Path, plan: dict[str, Any], run_id: str = RUN) -> None:
-    with reported_by_caller():
-        await execute_job(Job("launch", str(history), run_id, plan=plan, folder=str(history.parent)), environment=KEYS)
 
 
 async def report(history: Path, rules: Rules = QUICK, run_id: str = RUN) -> Reported:
@@ -38,15 +34,6 @@ async def report(history: Path, rules: Rules = QUICK, run_id: str = RUN) -> Repo
 @pytest.fixture
 def history(tmp_path: Path) -> Path:
     return tmp_path / "history.db"
-
-
-def shape(value: Any) -> Any:
-    """The names and types in a value; whole texts are not compared."""
-    if isinstance(value, dict):
-        return {key: shape(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [shape(item) for item in value[:1]]
-    return type(value).__name__
 
 
 async def test_what_is_sent_agrees_field_by_field_with_the_recorded_traffic(history: Path, fake: FakePlatform) -> None:

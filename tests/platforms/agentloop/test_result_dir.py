@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Call
 from tests.platforms.agentloop.fake import FakePlatform
 from tests.platforms.agentloop.plans import plan_data
-from tests.platforms.agentloop.test_reporting import RUN, run_plan, shape
+from tests.platforms.agentloop.runs import RUN, run_plan, shape
 from tui_eval.domain import Outcome
 from tui_eval.platforms.agentloop.result_dir import write_result_dir
 from tui_eval.store.opening import check_integrity
