@@ -13,6 +13,7 @@ from tui_eval.cli.history import local_time, opened, place_of
 from tui_eval.cli.options import examples, history_option, json_option
 from tui_eval.cli.runs import STATES
 from tui_eval.cli.terminal import one_line, out, out_json, out_table, safe, tell
+from tui_eval.cli.waiting import Waiting
 from tui_eval.display import readable_size
 from tui_eval.errors import TuiEvalError
 
@@ -90,7 +91,7 @@ def prune(
         name=name,
         state=None if state is None else RunState(state),
     )
-    with opened(history) as stored:
+    with opened(history) as stored, Waiting("looking through the runs"):
         pruning = choose(stored, rules)
     refused = _delete(place_of(history), pruning) if yes else {}
     if as_json:
@@ -105,12 +106,13 @@ def _delete(place: Path, pruning: Pruning) -> dict[str, str]:
     from tui_eval.store.upkeep import delete_run
 
     refused = {}
-    for sized in pruning.going:
-        run_id = sized.overview.run.run_id
-        try:
-            delete_run(place, run_id)
-        except TuiEvalError as error:
-            refused[run_id] = str(error)
+    with Waiting("deleting runs") as waiting:
+        for sized in waiting.counted(pruning.going, len(pruning.going)):
+            run_id = sized.overview.run.run_id
+            try:
+                delete_run(place, run_id)
+            except TuiEvalError as error:
+                refused[run_id] = str(error)
     return refused
 
 
@@ -176,7 +178,8 @@ def backup(target: Path, history: Path | None, as_json: bool) -> None:
     """
     from tui_eval.store.upkeep import backup as copy
 
-    size = copy(place_of(history), target.absolute())
+    with Waiting("copying the history"):
+        size = copy(place_of(history), target.absolute())
     if as_json:
         out_json({"path": str(target.absolute()), "size": size})
     else:
@@ -191,7 +194,8 @@ def vacuum(history: Path | None, as_json: bool) -> None:
     from tui_eval.store.upkeep import vacuum as give_back
 
     place = place_of(history)
-    before, after = give_back(place)
+    with Waiting("writing the history anew"):
+        before, after = give_back(place)
     if as_json:
         out_json({"path": str(place), "before": before, "after": after})
     else:
