@@ -47,6 +47,7 @@ class FakeServer:
     launches: dict[str, dict[str, Any]] = field(default_factory=dict)
     looks: int = 3
     stuck: str = ""
+    plan: dict[str, Any] = field(default_factory=dict)
     patches: bool = True
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -115,6 +116,8 @@ class FakeServer:
                 return 200, {"run": self._made(self.runs, "run", {**body, "experiment_id": identity})}
             case "GET", ["experiments", identity, "runs"]:
                 return 200, {"runs": [run for run in self.runs.values() if run["experiment_id"] == identity]}
+            case "POST", ["evalsets", identity, "launches", "validate"] if self.plan:
+                return 200, self.plan
             case "POST", ["evalsets", identity, "launches"]:
                 launch = self._made(self.launches, "la", {**body, "evalset": identity, "looked": 0, "status": "queued"})
                 for experiment in body["experiment_ids"]:

@@ -304,6 +304,34 @@ async def test_a_launch_that_settles_otherwise_is_an_error_of_its_cases(
         assert any(words in task.message for task in stored.iter_tasks(stored.run("last")))
 
 
+async def test_a_launch_that_would_not_run_is_not_made(tmp_path: Path, on_platform: Any) -> None:
+    problems = [
+        {"severity": "error", "code": "no_credits", "message": "3 credits are missing"},
+        {"severity": "warning", "code": "slow", "message": "one slot only"},
+    ]
+    async with fake_server(plan={"ok": False, "problems": problems}) as server:
+        on_platform(server)
+        result = await cloud(server)
+        assert server.launches == {}
+    assert result["outcomes"]["oracle"]["error"] == 5
+    with History(tmp_path / "history" / "h.db") as stored:
+        run = stored.run("last")
+        (message,) = {task.message for task in stored.iter_tasks(run)}
+        assert "would not run the launch: no_credits: 3 credits are missing" in message
+        assert any("one slot only" in line.message and line.level == "warning" for line in stored.log(run))
+
+
+async def test_what_a_launch_will_take_is_said_before_it_is_made(tmp_path: Path, on_platform: Any) -> None:
+    estimate = {"duration_seconds": 90, "credits_reserved": 2.5, "credits_available": 40}
+    async with fake_server(plan={"ok": True, "estimate": estimate}) as server:
+        on_platform(server)
+        await cloud(server)
+        assert len(server.launches) == 1
+    with History(tmp_path / "history" / "h.db") as stored:
+        said = [line.message for line in stored.log(stored.run("last"))]
+    assert "datalayer: the launch is estimated at 1.5 min, 2.5 of 40 credits" in said
+
+
 async def test_a_launch_that_takes_too_long_is_cancelled(on_platform: Any) -> None:
     async with fake_server(stuck="running") as server:
         on_platform(server)

@@ -80,6 +80,16 @@ class Evals:
     async def runs(self, experiment_id: str) -> list[dict[str, Any]]:
         return _listed(await self._call("GET", f"/experiments/{experiment_id}/runs", query={"limit": "50"}), "runs")
 
+    async def launch_plan(self, evalset_id: str, launch: Mapping[str, Any]) -> dict[str, Any]:
+        """What a launch would be, without making it (see ``launch_plan``); empty where the platform does not tell."""
+        try:
+            found = await self._call("POST", f"/evalsets/{evalset_id}/launches/validate", dict(launch))
+        except PlatformError as error:
+            if error.status in (404, 405, 501):
+                return {}
+            raise
+        return found if isinstance(found, dict) else {}
+
     async def launch(self, evalset_id: str, launch: Mapping[str, Any]) -> dict[str, Any]:
         """Start a launch; the platform's words about it."""
         found = await self._call("POST", f"/evalsets/{evalset_id}/launches", dict(launch))

@@ -17,6 +17,7 @@ from typing import Any
 from tui_eval.domain import Answer, Usage
 from tui_eval.errors import PlatformError, Resend, SolutionError, TuiEvalError
 from tui_eval.platforms.datalayer.client import Evals
+from tui_eval.platforms.datalayer.launch_plan import estimate_of, problems_of
 from tui_eval.platforms.datalayer.reporting import NAME, Settings
 from tui_eval.solutions.usage import usage_of
 from tui_eval.spec.datalayer_options import CloudLaunch
@@ -132,6 +133,7 @@ class Launches:
             "run_mode": self.settings.run_mode,
             "config": self._config(),
         }
+        await self._look_before(evals, evalset_id, body)
         made = await evals.launch(evalset_id, body)
         inner = made.get("launch") if isinstance(made.get("launch"), dict) else made
         launch.identity = str(inner.get("id") or "") if isinstance(inner, dict) else ""
@@ -141,6 +143,17 @@ class Launches:
         if made.get("executes") is False:
             raise PlatformError("the platform has recorded the launch and does not execute it")
         self.log("info", f"datalayer: launched {launch.identity} on {', '.join(experiments)}")
+
+    async def _look_before(self, evals: Evals, evalset_id: str, body: Mapping[str, Any]) -> None:
+        """Say what the launch will take. Raises PlatformError where the platform would not run it."""
+        plan = await evals.launch_plan(evalset_id, body)
+        stops, known = problems_of(plan)
+        for words in known:
+            self.log("warning", f"datalayer: {words}")
+        if stops:
+            raise PlatformError(f"the platform would not run the launch: {'; '.join(stops)}")
+        if estimate := estimate_of(plan):
+            self.log("info", f"datalayer: the launch is estimated at {estimate}")
 
     def _config(self) -> dict[str, Any]:
         options = self.options
