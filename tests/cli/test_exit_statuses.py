@@ -211,6 +211,22 @@ def test_a_signal_ends_a_run_with_everything_saved(
     assert (run["state"], run["counts"]["passed"]) == ("interrupted", 2)
 
 
+def test_who_presses_ctrl_c_is_told_that_it_stops_and_how_to_end_it_at_once(
+    call: Call, agent: str, tmp_path: Path
+) -> None:
+    plan = write_plan(tmp_path, request(agent, "pph"), cleanup_grace_seconds=60)
+    command = [sys.executable, "-m", "tui_eval", "run", str(plan)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        wait_until_running(call, process)
+        os.kill(process.pid, signal.SIGINT)
+        assert process.stderr is not None
+        told = next(line for line in process.stderr if "stopping" in line)
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=30)
+    assert told.endswith("1 in flight; Ctrl-C again ends it at once\n")
+    assert process.returncode == 130
+
+
 def to_closed_stdout(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
     reading, writing = os.pipe()
     os.close(reading)

@@ -9,10 +9,18 @@ from tui_eval.cli.progress_line import progress_line
 from tui_eval.cli.terminal import tell
 from tui_eval.cli.waiting import AFTER_SECONDS, EVERY_SECONDS, how_far, rewrite
 from tui_eval.engine.execution import Listener
-from tui_eval.store.records import RequestRecord, RunRecord
+from tui_eval.store.records import RequestRecord, RunRecord, RunState
 
 PLAIN_SECONDS = 5.0
 """At most one line in so many seconds where lines are kept (a log, a pipe)."""
+
+
+AGAIN = "; Ctrl-C again ends it at once"
+
+
+def _line(run: RunRecord, requests: list[RequestRecord]) -> str:
+    """How far it is; while it stops, also that one need not wait."""
+    return progress_line(run, requests) + (AGAIN if run.state is RunState.STOPPING else "")
 
 
 def listener_for(progress: str) -> Listener:
@@ -50,8 +58,9 @@ class PlainLines(TroubleOnly):
         self._due = time.monotonic() + PLAIN_SECONDS
 
     def tick(self, run: RunRecord, requests: list[RequestRecord]) -> None:
-        line = progress_line(run, requests)
-        if line != self._said and time.monotonic() >= self._due:
+        line = _line(run, requests)
+        stopped_now = run.state is RunState.STOPPING and AGAIN not in self._said
+        if line != self._said and (time.monotonic() >= self._due or stopped_now):
             self._said = line
             self._due = time.monotonic() + PLAIN_SECONDS
             tell(line)
@@ -76,7 +85,7 @@ class OneLine(TroubleOnly):
         self.tick(run, requests)
 
     def tick(self, run: RunRecord, requests: list[RequestRecord]) -> None:
-        line = progress_line(run, requests)
+        line = _line(run, requests)
         if line != self._said:
             self._said = line
             self._write(line)
