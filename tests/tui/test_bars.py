@@ -12,6 +12,7 @@ from tests.support.histories import run_record, write_run
 from tests.support.screen_text import see
 from tui_eval.demo.samples import samples_folder
 from tui_eval.tui.application import TuiEvalApp
+from tui_eval.tui.projections.agentloop import ago
 from tui_eval.tui.screens.help import help_rows
 from tui_eval.tui.widgets.panels import with_aside
 
@@ -96,3 +97,11 @@ async def test_help_has_room_for_keys_on_a_short_screen_too(make_app: Make, tmp_
         assert "Change the note of this run" in shown
         await pilot.press("j")
         await see(pilot, "turns one around")  # all of a text that the table cuts
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(3, "just now"), (40, "40 s ago"), (1119, "18 min ago"), (5 * 3600 + 9, "5 h ago"), (200_000, "2 days ago")],
+)
+def test_how_long_ago_something_was_is_said_in_one_unit(seconds: float, text: str) -> None:
+    assert ago(seconds) == text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.display import duration, local_time, one_line
+from tui_eval.display import local_time, one_line
 from tui_eval.domain import as_text
 from tui_eval.tui.widgets.cells import Cell, CellValue, Column, Row
 
@@ -207,8 +207,13 @@ def age_text(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long ago something was, in words."""
-    return "just now" if seconds < 20 else f"{duration(float(int(seconds)))} ago"
+    """How long ago something was, in one unit: ``just now``, ``40 s ago``, ``18 min ago``, ``5 h ago``, ``3 days ago``."""
+    if seconds < 20:
+        return "just now"
+    for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (48 * 3600, 3600, "h")):
+        if seconds < limit:
+            return f"{int(seconds / size)} {unit} ago"
+    return f"{int(seconds / 86400)} days ago"
 
 
 # -- on the screen of a run --
