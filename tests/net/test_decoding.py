@@ -1,3 +1,5 @@
+"""Content encodings are undone while a body comes, and a body that is cut is never taken for whole."""
+
 from __future__ import annotations
 
 import gzip

@@ -1,3 +1,5 @@
+"""Which proxy an address goes through, by the variables of the environment."""
+
 from __future__ import annotations
 
 import pytest

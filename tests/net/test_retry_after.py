@@ -1,3 +1,5 @@
+"""How long a server asks to wait, in every form that ``Retry-After`` has."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta

@@ -1,3 +1,5 @@
+"""Server-sent events as the WHATWG text has them, however the bytes are cut."""
+
 from __future__ import annotations
 
 from pathlib import Path

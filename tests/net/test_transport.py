@@ -1,3 +1,5 @@
+"""Connections: who has which, what ends them, and what a limit, a proxy and TLS do to a call."""
+
 from __future__ import annotations
 
 import asyncio

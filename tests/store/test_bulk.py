@@ -1,3 +1,5 @@
+"""Many rows in one statement arrive as single ones would."""
+
 from __future__ import annotations
 
 import sqlite3

@@ -1,3 +1,5 @@
+"""What is stored comes back as it was, whatever it is."""
+
 from __future__ import annotations
 
 import json

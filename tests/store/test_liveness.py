@@ -1,3 +1,5 @@
+"""Whether a runner is alive, told from its process here and from its heartbeat elsewhere."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Older and newer histories: brought up to date with a copy kept, or refused."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Where the history lies, and who may read it."""
+
 from __future__ import annotations
 
 from pathlib import Path

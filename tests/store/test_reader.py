@@ -1,3 +1,5 @@
+"""Reading the history: pages, single tasks, figures, changes, next to a live writer."""
+
 from __future__ import annotations
 
 import random

@@ -1,3 +1,5 @@
+"""Deleting runs, tags and notes, giving space back, and a copy of the whole."""
+
 from __future__ import annotations
 
 import asyncio

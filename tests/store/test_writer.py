@@ -1,3 +1,5 @@
+"""Writing the history: whole, soon, counted right, and without a secret."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,3 +1,5 @@
+"""AgentLoop on the command line: what can be picked, what is reported, what is missing."""
+
 from __future__ import annotations
 
 import json

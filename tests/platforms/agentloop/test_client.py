@@ -1,3 +1,5 @@
+"""What is read of AgentLoop's OpenAPI: pages, plans, refusals, calls that are tried again."""
+
 from __future__ import annotations
 
 import pytest

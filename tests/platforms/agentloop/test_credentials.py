@@ -1,3 +1,5 @@
+"""Which access key is used, of all the places that can name one."""
+
 from __future__ import annotations
 
 import json

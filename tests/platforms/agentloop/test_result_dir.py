@@ -1,3 +1,5 @@
+"""AgentLoop's own result directories: written as it writes them, and imported."""
+
 from __future__ import annotations
 
 import json

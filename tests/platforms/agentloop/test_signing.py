@@ -1,3 +1,5 @@
+"""Signatures and log groups as AgentLoop's official packages make them."""
+
 from __future__ import annotations
 
 import json
