@@ -42,6 +42,7 @@ def case_json(stored: History, task: TaskRecord, request: str) -> dict[str, Any]
 
 
 def print_case(stored: History, task: TaskRecord, request: str) -> None:
+    """One case in full for people: what was asked, every score, every attempt. Any text in it is made safe."""
     repeat = f" #{task.repeat + 1}" if task.repeat else ""
     head = f"{one_line(request)} · {one_line(task.case_id)}{repeat}"
     reused = f"  (taken over from {one_line(task.reused_from)})" if task.reused_from else ""

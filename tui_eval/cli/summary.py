@@ -86,6 +86,7 @@ def _print_figures(stored: History, run: RunRecord, requests: list[RequestSummar
 
 
 def print_head(run: RunRecord, counters: Counters) -> None:
+    """Which run it is, its state, when it was and how much of it passed."""
     state = state_text(state_now(run), counters)
     out(f"{painted(one_line(run.run_id), '1')}  {one_line(run.name)}  {state}")
     started = f"started {local_time(run.started_at)}" if run.started_at else f"made {local_time(run.created_at)}"

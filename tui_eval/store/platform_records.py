@@ -176,6 +176,7 @@ def mark(connection: sqlite3.Connection, record: PlatformRecord, tasks: Iterable
 
 
 def counts(connection: sqlite3.Connection, record: PlatformRecord) -> ReportCounts:
+    """How far the reporting of a request is, from its tasks and from what was sent of them."""
     total, succeeded, failed = connection.execute(
         "SELECT count(*), "
         "count(*) FILTER (WHERE outcome IN ('passed', 'failed', 'unscored')), count(*) FILTER (WHERE outcome = 'error') "

@@ -142,6 +142,7 @@ def chosen_text(
 
 
 def failure_row(group: Group, request_names: Mapping[int, str]) -> Row:
+    """The row of tasks that failed alike; its key is the group's."""
     where = ", ".join(request_names.get(request, "") for request in group.requests)
     return Row(
         group.key,
