@@ -114,42 +114,48 @@ def _write_summary(
     section: dict[str, Any],
     repeats: dict[str, dict[str, list[str]]],
 ) -> None:
-    ids = {one for group in repeats.values() for names in group.values() for one in names}
-    space, plan = section.get("agent_space", ""), section.get("experiment_plan_id", "")
-    made = datetime.fromtimestamp(run.started_at or run.created_at).astimezone()
-    _write(
-        folder / "evaluation_meta.json",
-        {
-            "evaluation_name": "AgentLoop Evaluation",
-            "created_at": made.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3],
-            "total_repeats": max(len(repeats), 1),
-            "benchmark": {
-                "name": section.get("experiment_name") or request.name,
-                "description": f"Benchmark from AgentLoop: {space}/{plan}" if space else f"run {run.run_id}",
-                "total_tasks": len(ids),
-            },
-            "schema_version": 1,
-        },
-    )
+    counted = {
+        "total_tasks": len({one for group in repeats.values() for names in group.values() for one in names}),
+        "total_repeats": max(len(repeats), 1),
+    }
+    _write(folder / "evaluation_meta.json", _meta(run, request, section, **counted))
     _write(
         folder / "evaluation_result.json",
         {
-            "total_tasks": len(ids),
-            "total_repeats": max(len(repeats), 1),
+            **counted,
             "total_stats": EMPTY_STATS,
-            "repeats": {
-                name: {
-                    "completed_tasks": len(group["completed_ids"]),
-                    "incomplete_tasks": len(group["incomplete_ids"]),
-                    "metrics": {},
-                    **group,
-                    "stats": EMPTY_STATS,
-                }
-                for name, group in sorted(repeats.items())
-            },
+            "repeats": {name: _repeat(group) for name, group in sorted(repeats.items())},
             "schema_version": 1,
         },
     )
+
+
+def _meta(
+    run: RunRecord, request: RequestRecord, section: dict[str, Any], *, total_tasks: int, total_repeats: int
+) -> dict[str, Any]:
+    space, plan = section.get("agent_space", ""), section.get("experiment_plan_id", "")
+    made = datetime.fromtimestamp(run.started_at or run.created_at).astimezone()
+    return {
+        "evaluation_name": "AgentLoop Evaluation",
+        "created_at": made.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3],
+        "total_repeats": total_repeats,
+        "benchmark": {
+            "name": section.get("experiment_name") or request.name,
+            "description": f"Benchmark from AgentLoop: {space}/{plan}" if space else f"run {run.run_id}",
+            "total_tasks": total_tasks,
+        },
+        "schema_version": 1,
+    }
+
+
+def _repeat(group: dict[str, list[str]]) -> dict[str, Any]:
+    return {
+        "completed_tasks": len(group["completed_ids"]),
+        "incomplete_tasks": len(group["incomplete_ids"]),
+        "metrics": {},
+        **group,
+        "stats": EMPTY_STATS,
+    }
 
 
 def _write(path: Path, value: JsonValue) -> None:
