@@ -282,6 +282,26 @@ def test_preview_shows_exactly_what_would_be_sent_and_no_secret(call: Call, tmp_
     assert TOKEN not in json.dumps(item)
 
 
+@pytest.mark.parametrize(
+    ("solution", "words"),
+    [
+        ({"type": "http", "url": "http://h/", "headers": {"x": "{{ question }}"}}, "header `x` has a line break or"),
+        ({"type": "http", "url": "http://h:{{ 0 if id == 'a' else 9 }}/"}, "`url` is not an http:// or https://"),
+        ({"type": "chat", "base_url": "http://h", "model": "m", "messages": "{{ [] if id == 'a' else [{'role': 'user'}] }}"}, "`messages` must be a list"),
+    ],
+)  # fmt: skip
+def test_preview_says_which_case_cannot_be_sent(
+    call: Call, tmp_path: Path, solution: dict[str, object], words: str
+) -> None:
+    done = call("preview", plan(tmp_path, solution=solution), "--limit", "2", "--json")
+    assert done.status == 1
+    bad, good = done.json
+    assert words in bad["error"]
+    assert "error" not in good
+    assert "sends" in bad
+    assert f"! cannot be sent: {words}" in call("preview", plan(tmp_path, solution=solution)).out
+
+
 def test_preview_sends_nothing_and_makes_no_history(call: Call, tmp_path: Path) -> None:
     marker = tmp_path / "executed"
     solution = {"type": "command", "argv": ["touch", str(marker), "{{ question }}"]}

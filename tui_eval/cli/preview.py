@@ -120,6 +120,8 @@ def _preview(entry: RequestPreflight, solution: Solution, case: Case) -> dict[st
     try:
         rendered = entry.request.template.render(case, 0)
         item["sends"] = solution.preview(rendered)
+        if check := getattr(solution, "check", None):
+            check(rendered)
     except (TemplateError, SolutionError) as error:
         item["error"] = str(error)
     item["judged_by"] = [

@@ -64,7 +64,8 @@ class Solution(Protocol):
     """One way of calling an agent. Made once per request, called from many tasks at the same time.
 
     The class is constructed as ``cls(options, setup)`` with the kind's options model and a :class:`SolutionSetup`.
-    Making one opens nothing and executes nothing.
+    Making one opens nothing and executes nothing. It may also have a method ``check(request)`` that raises
+    :class:`~tui_eval.errors.SolutionError` for a request that :meth:`call` could not send.
     """
 
     async def call(self, request: Rendered, context: CallContext) -> Answer:

@@ -16,8 +16,9 @@ from typing import Any
 
 from tui_eval.domain import Answer, JsonValue, as_text
 from tui_eval.errors import Fault, SpecError
+from tui_eval.net.trace import TraceContext
 from tui_eval.net.transport import Transport
-from tui_eval.solutions.base import CallContext, SolutionSetup
+from tui_eval.solutions.base import CallContext, Limits, SolutionSetup
 from tui_eval.solutions.body_text import media_type
 from tui_eval.solutions.chat_message import DeltaTaker, answer_of_choice, answer_of_stream
 from tui_eval.solutions.connecting import transport_for
@@ -100,6 +101,10 @@ class ChatSolution:
 
     def preview(self, request: Rendered) -> dict[str, Any]:
         return self._outgoing(request.shown, None).preview()
+
+    def check(self, request: Rendered) -> None:
+        """Raises SolutionError for what :meth:`call` could not send; sends nothing."""
+        to_httpx(self._outgoing(request.sent, CallContext(Limits(), TraceContext.new())))
 
     async def aclose(self) -> None:
         if self._transport is not None:

@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.domain import Answer
+from tui_eval.net.trace import TraceContext
 from tui_eval.net.transport import Transport
-from tui_eval.solutions.base import CallContext, SolutionSetup
+from tui_eval.solutions.base import CallContext, Limits, SolutionSetup
 from tui_eval.solutions.body_text import is_json_type, media_type
 from tui_eval.solutions.chunks import ChunkTaker, StreamRules, whole_text
 from tui_eval.solutions.connecting import transport_for
@@ -74,6 +75,10 @@ class HttpSolution:
 
     def preview(self, request: Rendered) -> dict[str, Any]:
         return self._outgoing(request.shown, None).preview()
+
+    def check(self, request: Rendered) -> None:
+        """Raises SolutionError for what :meth:`call` could not send; sends nothing."""
+        to_httpx(self._outgoing(request.sent, CallContext(Limits(), TraceContext.new())))
 
     async def aclose(self) -> None:
         if self._transport is not None:
