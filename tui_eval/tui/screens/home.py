@@ -21,7 +21,7 @@ from tui_eval.tui.projections.run_list import RunList
 from tui_eval.tui.projections.runs import COLUMNS, columns, ordered, run_row
 from tui_eval.tui.runs_reading import FIRST_PAGE, NEXT_PAGE, Found, RunsReading, update_index
 from tui_eval.tui.screens.base import BaseScreen
-from tui_eval.tui.text import content
+from tui_eval.tui.text import content, plural
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.cells import Row
 from tui_eval.tui.widgets.counts import widths_of
@@ -152,7 +152,7 @@ class HomeScreen(BaseScreen):
     def _clock(self) -> None:
         """The durations of live runs move on; without any, nothing is drawn. A search of texts says how far it is."""
         if self._first and self._reading.looked_at and in_front(self):
-            self.query_one(FilterBar).tell(f"looked through {self._reading.looked_at:,} runs…")
+            self.query_one(FilterBar).tell(f"looked through {plural(self._reading.looked_at, 'run')}…")
         source = self.query_one(LineTable).source
         if in_front(self) and isinstance(source, BuiltSource) and self._runs.any_live():
             self._now = datetime.now().astimezone()
