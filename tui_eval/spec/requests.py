@@ -89,7 +89,7 @@ class RequestReader:
         head = self._head(node)
         dataset = self._dataset(node)
         solution = self._solution(node)
-        evaluators = self._evaluators(node)
+        evaluators = self._evaluators(node, judged=dataset is not None and dataset.platform is not None)
         execution = self._execution(node.get("execution"))
         if self.findings.count > before or head is None or dataset is None or solution is None or execution is None:
             return None
@@ -225,10 +225,13 @@ class RequestReader:
                 self.findings.add(section.keys[key], fault.message, fault.hint)
             return None
 
-    def _evaluators(self, node: Node) -> list[LoadedEvaluator]:
+    def _evaluators(self, node: Node, *, judged: bool) -> list[LoadedEvaluator]:
+        """``judged``: by the platform whose rows these are; that it has no evaluator either is its own to say."""
         self._written: list[BaseModel] = []
         section = node.get("evaluators")
         if section is None or section.value is None or section.value == []:
+            if judged:
+                return []
             place = node.keys.get("name", node.place)
             self.findings.warn(
                 Place(place.file, place.line, place.column, (*node.place.path, "evaluators")),

@@ -161,6 +161,17 @@ def test_evaluators_that_the_platform_will_ignore_are_told(tmp_path: Path, fake:
     assert told.line == 10
 
 
+def test_whether_anything_judges_is_said_where_it_is_known(tmp_path: Path, fake: FakePlatform) -> None:
+    def words() -> list[str]:
+        return [warning.message for warning in checked(tmp_path, plan_text(fake)).warnings]
+
+    assert not any("evaluators" in text for text in words())
+    fake.evaluators = []
+    assert [text for text in words() if "evaluators" in text] == [
+        "the platform's plan plan-demo has no evaluators: the platform will not judge the results"
+    ]
+
+
 @pytest.mark.parametrize(
     ("plan_id", "words"), [("plan-live", "is online, not offline"), ("missing", "PlanNotFound: no such plan")]
 )

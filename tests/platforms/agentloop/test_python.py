@@ -76,6 +76,8 @@ def test_the_guides_script_runs_with_only_the_import_line_changed(fake: FakePlat
     assert all(json.loads(log["experiment_input"])["stream"] is True for log in fake.details(record))
     assert {asked.headers["key"] for asked in fake.ops("agent")} == {"your-api-key"}
     assert outputs(tmp_path / "history.db") == ["0", "2", "4", "6"]
+    with History(tmp_path / "history.db") as stored:
+        assert stored.run("last").warnings == []
     written = list((tmp_path / "results").glob("*/0/solution.json"))
     assert len(written) == 4
     assert all("abcdefgh" not in path.read_text() and "your-api-key" not in path.read_text() for path in written)
@@ -201,7 +203,7 @@ def test_a_plan_file_cannot_name_a_function_of_this_process() -> None:
     plan = {
         "version": 1,
         "name": "x",
-        "requests": [{"name": "r", "dataset": case, "solution": {"type": "in_process", "token": "guessed"}}],
+        "requests": [{"name": "r", "dataset": case, "solution": {"type": "in_process", "handle": "guessed"}}],
     }
     with pytest.raises(SpecError, match="run the program again"):
         load_plan(plan)

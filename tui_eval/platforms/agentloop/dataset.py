@@ -42,9 +42,8 @@ async def fetch(client: AgentLoop, options: AgentLoopOptions) -> PlatformRows:
         faults += (await check_evaluators(client, options.evaluators, columns)).faults
     if faults:
         raise DatasetError(faults)
-    warnings = [
-        warning for warning in (warning_about(plan, options.evaluators), _pipeline(plan)) if warning is not None
-    ]
+    told_of = (warning_about(plan, options.evaluators), _unjudged(plan, options), _pipeline(plan))
+    warnings = [warning for warning in told_of if warning is not None]
     return PlatformRows(
         label=f"agentloop: {options.agent_space}/{plan.dataset}",
         rows=loaded.rows,
@@ -57,6 +56,15 @@ async def fetch(client: AgentLoop, options: AgentLoopOptions) -> PlatformRows:
             "judged": bool(plan.evaluators),
             "result_types": _result_types(plan),
         },
+    )
+
+
+def _unjudged(plan: PlatformPlan, options: AgentLoopOptions) -> Fault | None:
+    if plan.evaluators or options.evaluators or not options.report:
+        return None
+    message = f"the platform's plan {plan.plan_id} has no evaluators: the platform will not judge the results"
+    return Fault(
+        message, path="agentloop.evaluators", hint="put one into its plan: p in AgentLoop's list", warning=True
     )
 
 

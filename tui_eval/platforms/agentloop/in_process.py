@@ -29,21 +29,21 @@ _offered: dict[str, Callable[..., Any]] = {}
 
 
 class InProcessOptions(Strict):
-    """``token`` stands for a function of this process; ``function`` is its name, for the reader."""
+    """``handle`` stands for a function of this process; ``function`` is its name, for the reader."""
 
     type: Literal["in_process"] = "in_process"
-    token: str
+    handle: str
     function: str = ""
     ground_truth_field: str = Field("")
 
-    @field_validator("token")
+    @field_validator("handle")
     @classmethod
-    def _of_this_process(cls, token: str) -> str:
-        if token not in _offered:
+    def _of_this_process(cls, handle: str) -> str:
+        if handle not in _offered:
             raise ValueError(
                 "this was a function of a Python program (run_experiment), which is not there any more: run the program again"
             )
-        return token
+        return handle
 
 
 kinds.IN_PROCESS[KIND] = kinds.Kind(
@@ -55,17 +55,17 @@ kinds.IN_PROCESS[KIND] = kinds.Kind(
 @contextmanager
 def offered(function: Callable[..., Any], ground_truth_field: str = "") -> Iterator[dict[str, Any]]:
     """The solution section that stands for ``function``; it can be called while this is entered."""
-    token = secrets.token_hex(16)
-    _offered[token] = function
+    handle = secrets.token_hex(16)
+    _offered[handle] = function
     try:
         yield {
             "type": KIND,
-            "token": token,
+            "handle": handle,
             "function": _name(function),
             "ground_truth_field": ground_truth_field,
         }
     finally:
-        del _offered[token]
+        del _offered[handle]
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -82,7 +82,7 @@ class InProcessSolution:
     ``success`` and ``output`` says itself whether it succeeded. What it raises is its own task's error."""
 
     def __init__(self, options: InProcessOptions, setup: SolutionSetup) -> None:
-        self._function = _offered[options.token]
+        self._function = _offered[options.handle]
         self._truth = options.ground_truth_field
         self._sent: dict[int, dict[str, JsonValue]] = {}
 
