@@ -115,10 +115,12 @@ def test_a_detached_run_tells_its_warnings(product: Product) -> None:
 
 def test_a_detached_run_obeys_cancel_and_can_be_resumed(product: Product) -> None:
     product.write_cases([{"id": f"c{number}"} for number in range(12)])
-    plan = product.write_plan(PLAN % (1, "sleep 0.5; echo done"))
+    plan = product.write_plan(PLAN % (1, "while [ ! -e go ]; do sleep 0.05; done; echo done"))
     run_id = product.run("run", str(plan), "--detach").stdout.strip()
     wait_for(product, "SELECT 1 FROM activity")
     assert product.run("cancel", run_id, "--drain").returncode == 0
+    wait_for(product, "SELECT 1 FROM commands WHERE taken_at IS NOT NULL")
+    (product.folder / "go").touch()  # however long that took, no task had ended by itself
     product.run("watch", run_id)
     outcomes = Counter(product.outcomes(run_id).values())
     assert outcomes["cancelled"] > 0
