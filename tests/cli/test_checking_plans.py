@@ -202,6 +202,13 @@ def test_a_typo_in_the_name_of_a_plan_is_seen(call: Call, tmp_path: Path) -> Non
     assert "its folder does not exist either" in call("run", tmp_path / "gone" / "plan.yaml").err
 
 
+def test_a_dataset_is_told_from_a_plan(call: Call, tmp_path: Path) -> None:
+    plan(tmp_path)
+    done = call("run", tmp_path / "data.jsonl")
+    assert (done.status, done.out) == (2, "")
+    assert "this is a dataset, not a plan (name it in a plan: `dataset: {path: data.jsonl}`)" in done.err
+
+
 def test_a_saved_evaluator_is_told_from_a_plan(call: Call, tmp_path: Path) -> None:
     (tmp_path / "cites.yaml").write_text("id: contains\nexpected: Paris\n")
     done = call("run", tmp_path / "cites.yaml")

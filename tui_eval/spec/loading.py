@@ -120,6 +120,9 @@ def load_sound_requests(
     return _Loader(opened, Findings(), environment, check=False).load(overrides)
 
 
+_OF_DATASETS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
+
+
 def _open(source: Path | str | Mapping[str, Any] | BaseModel, folder: Path | None) -> _Source:
     if isinstance(source, BaseModel):
         source = source.model_dump(mode="json", by_alias=True, exclude_unset=True)
@@ -130,6 +133,9 @@ def _open(source: Path | str | Mapping[str, Any] | BaseModel, folder: Path | Non
         except ValueError as error:
             raise SpecError([Fault(str(error), hint="a plan is made of JSON values")]) from None
     path, name = Path(source), str(source)
+    if path.suffix.lower() in _OF_DATASETS and path.is_file():
+        hint = f"name it in a plan: `dataset: {{path: {path.name}}}`"
+        raise SpecError([Fault("this is a dataset, not a plan", name, hint=hint)])
     root, faults = compose(read_text(path, name), name)
     base = Path(os.path.abspath(folder if folder is not None else path.parent))
     return _Source(root, name, path, base, faults)
