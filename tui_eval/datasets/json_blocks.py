@@ -60,11 +60,12 @@ def _alike(text: str, texts: list[str]) -> bool:
     r"""Whether nothing of the lines was lost when they became values.
 
     Python keeps the last of two equal keys; the others, and what they held, are missing then in the values' own JSON,
-    and with them the quotes around the key. A quote inside a text is one character in both, but for ``\u0022``. A
-    number that no float holds has become ``Infinity``.
+    and with them the quotes around the key. A quote inside a text is one in both, written as itself or as ``\u0022``
+    (what only looks like that makes the lines have more of them, never fewer). A number that no float holds has become
+    ``Infinity``.
     """
     encoded = "".join(texts)
-    if text.count('"') != encoded.count('"') or "\\u0022" in text or "Infinity" in encoded:
+    if text.count('"') + text.count("\\u0022") != encoded.count('"') or "Infinity" in encoded:
         return False
     if "\\u" in text:
         try:
