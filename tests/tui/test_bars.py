@@ -13,6 +13,7 @@ from tests.support.screen_text import see
 from tui_eval.demo.samples import samples_folder
 from tui_eval.tui.application import TuiEvalApp
 from tui_eval.tui.projections.agentloop import ago
+from tui_eval.tui.screens.dialogs import Choose, Option
 from tui_eval.tui.screens.help import help_rows
 from tui_eval.tui.widgets.panels import with_aside
 
@@ -105,3 +106,19 @@ async def test_help_has_room_for_keys_on_a_short_screen_too(make_app: Make, tmp_
 )
 def test_how_long_ago_something_was_is_said_in_one_unit(seconds: float, text: str) -> None:
     assert ago(seconds) == text
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24)])
+async def test_every_choice_of_a_long_list_is_seen_with_its_whole_remark(make_app: Make, size: tuple[int, int]) -> None:
+    app = make_app()
+    remark = "a remark that is longer than its place in the list, up to its END"
+    async with app.run_test(size=size) as pilot:
+        await see(pilot, "There is no run")
+        app.push_screen(Choose("Which?", [Option(f"v{each}", f"choice {each:02}", remark) for each in range(30)]))
+        await see(pilot, "choice 00")
+        await pilot.press("G")
+        shown = await see(pilot, "choice 29")
+        assert "choice 00" not in shown
+        await see(pilot, "END")
+        await pilot.press("g")
+        await see(pilot, "choice 00")

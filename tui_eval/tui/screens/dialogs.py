@@ -25,6 +25,8 @@ from tui_eval.tui.widgets.cells import Cell, Column, Row
 from tui_eval.tui.widgets.inputs import TextInput
 from tui_eval.tui.widgets.line_table import LineTable
 
+_MOST_ROWS = 16
+_CUT_FROM = 30  # characters: a longer remark may be cut in the list, and is read below it
 _CSS = """
 {name} {{ align: center middle; }}
 {name} > #box {{
@@ -34,8 +36,9 @@ _CSS = """
 {name} #title {{ text-style: bold; margin-bottom: 1; }}
 {name} #text {{ margin-bottom: 1; }}
 {name} #calls {{ color: $warning; text-style: bold; margin-bottom: 1; }}
-{name} LineTable {{ height: auto; max-height: 16; background: $surface; }}
+{name} LineTable {{ height: auto; max-height: {rows}; background: $surface; }}
 {name} #wrong {{ color: $error; height: auto; }}
+{name} #note {{ height: 3; border-top: solid $edge; padding: 0 2; color: $muted; text-style: $muted-style; }}
 """
 
 
@@ -52,7 +55,7 @@ class Confirm(ModalScreen[bool]):
     """Yes or no, and no is where the cursor stands. ``calls`` is how many calls a yes will make (``at_most``: no more
     than that, with every retry): it is always said for what makes any."""
 
-    DEFAULT_CSS = _CSS.format(name="Confirm")
+    DEFAULT_CSS = _CSS.format(name="Confirm", rows=_MOST_ROWS)
     BINDINGS: ClassVar = keys.bindings("dialog")
     LABELS: ClassVar = {"table.select": "choose"}
 
@@ -99,7 +102,7 @@ class Confirm(ModalScreen[bool]):
 class Choose(ModalScreen[str | None]):
     """One of several; None when it was closed. ``highlighted`` is called with the value under the cursor."""
 
-    DEFAULT_CSS = _CSS.format(name="Choose")
+    DEFAULT_CSS = _CSS.format(name="Choose", rows=_MOST_ROWS)
     BINDINGS: ClassVar = keys.bindings("dialog")[:1]
     LABELS: ClassVar = {"table.select": "choose"}
 
@@ -130,14 +133,30 @@ class Choose(ModalScreen[str | None]):
             table = LineTable(columns, marking=False, header=False, empty="There is nothing to choose from.")
             table.show([Row(each.value, (each.label, Cell(each.note, "muted"))) for each in self._options])
             yield table
+            if any(len(option.note) > _CUT_FROM for option in self._options):
+                yield Static("", id="note", markup=False)
         yield KeyBar()
 
     def on_mount(self) -> None:
         if self._at is not None:
             self.query_one(LineTable).move_to(self._at)
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """The list takes what the box has left for it above the line of keys: it scrolls, the box does not."""
+        table, box = self.query_one(LineTable), self.query_one("#box")
+        others = [each for each in box.children if each is not table]
+        used = sum(each.outer_size.height + each.styles.margin.height for each in others)
+        table.styles.max_height = max(3, min(_MOST_ROWS, int(0.9 * (self.size.height - 1)) - box.gutter.height - used))
+
     @on(LineTable.Highlighted)
     def _moved(self, event: LineTable.Highlighted) -> None:
+        """The note of the option under the cursor in full, where the list cuts it."""
+        note = next((option.note for option in self._options if option.value == event.key), "")
+        for below in self.query("#note").results(Static):
+            below.update(content(note))
         if self._highlighted is not None:
             self._highlighted(str(event.key))
 
@@ -153,7 +172,7 @@ class Prompt(ModalScreen[str | None]):
     """A text to type; None when it was closed. ``check`` says what is wrong with a text, "" when it may be taken.
     What is typed is not shown when it is ``secret``."""
 
-    DEFAULT_CSS = _CSS.format(name="Prompt")
+    DEFAULT_CSS = _CSS.format(name="Prompt", rows=_MOST_ROWS)
     BINDINGS: ClassVar = keys.bindings("dialog")[:1]
     HINTS = ("submit", "dialog.cancel")
     LABELS: ClassVar = {"submit": "accept"}
