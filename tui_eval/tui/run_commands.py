@@ -17,6 +17,7 @@ from tui_eval.tui.screens.dialogs import Choose, Confirm, Option, Prompt
 from tui_eval.tui.variables import ask_missing
 
 if TYPE_CHECKING:
+    from tui_eval.jobs import Job
     from tui_eval.store.reader import History
     from tui_eval.tui.application import TuiEvalApp
 
@@ -113,7 +114,7 @@ async def continue_run(app: TuiEvalApp, run: RunRecord, total: Counters) -> str 
     return None if typed is None else await start(app, Job("resume", str(app.history.path), run.run_id), typed)
 
 
-async def start(app: TuiEvalApp, job: Any, typed: Mapping[str, str]) -> str | None:
+async def start(app: TuiEvalApp, job: Job, typed: Mapping[str, str]) -> str | None:
     """Start a runner for a job, in a session of its own; the run's id, None (and told) when it could not begin.
     ``typed`` are values of variables that only this runner gets."""
     from tui_eval.runner import start_detached
@@ -125,7 +126,7 @@ async def start(app: TuiEvalApp, job: Any, typed: Mapping[str, str]) -> str | No
     except (TuiEvalError, OSError) as error:
         app.notify(str(error), title="The run could not begin", severity="error", timeout=20)
         return None
-    return str(job.run_id)
+    return job.run_id
 
 
 async def export(app: TuiEvalApp, run: RunRecord) -> None:
