@@ -131,3 +131,10 @@ async def test_no_character_of_a_wrapped_text_is_hidden_behind_the_scrollbar() -
         await pilot.press("w")
         await pilot.pause()
         assert f"{text[:18]}…" in screen_text(pilot.app)
+
+
+async def test_what_an_empty_view_says_is_broken_between_words() -> None:
+    view = TextView(empty="Nothing was judged yet.\nType an output (i) or choose one (c).")
+    async with ViewApp(view).run_test(size=(24, 8)) as pilot:
+        lines = [line.strip() for line in screen_text(pilot.app).splitlines()]
+        assert lines[:4] == ["Nothing was judged yet.", "Type an output (i) or", "choose one (c).", ""]

@@ -6,6 +6,7 @@ which does it for every cell.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, chop_cells
@@ -51,6 +52,19 @@ def pad(text: str, width: int, right: bool = False) -> str:
     text = fit(text, width)
     blanks = " " * (width - (len(text) if text.isascii() else cell_len(text)))
     return blanks + text if right else text + blanks
+
+
+@lru_cache(64)
+def wrapped(text: str, width: int) -> tuple[str, ...]:
+    """A safe text in lines of at most ``width`` cells, broken between words; one that is longer has a line of its own."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if cell_len(longer) <= width or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return tuple(lines)
 
 
 def glyph(outcome: Outcome, unicode: bool = True) -> str:

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 def details(overview: RunOverview, width: int) -> str:
     """Four lines about a run, each in ``width`` cells: when, how it went, of which plan, and what was said of it."""
-    from tui_eval.analysis.summary import decided_text
-
     run, counters = overview.run, overview.counters
-    rate = f"{percent(counters.pass_rate)} passed: {decided_text(counters)}"
+    decided = f"{counters.passed:,} of {counters.decided:,} decided, {counters.total:,} total"
+    rate = f"{percent(counters.pass_rate)} passed: {decided}"
     if counters.pass_rate is None:
         rate = f"{counters.finished:,} of {plural(counters.total, 'task')} finished, no verdict"
     if counters.reused:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeAlias
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from tui_eval.tui.text import fit, line, pad
+from tui_eval.tui.text import fit, line, pad, wrapped
 from tui_eval.tui.widgets.cells import GAP, Cell, CellValue, Column
 from tui_eval.tui.widgets.segments import joined
 
@@ -116,16 +114,3 @@ def empty_segments(text: str, place: int, width: int, styles: LineStyles) -> lis
     shown = lines[place] if 0 <= place < len(lines) else ""
     style = styles.plain + styles.named("title" if place < len(above) and rest else "muted")
     return [Segment(" " * GUTTER + fit(shown, room), style)]
-
-
-@lru_cache(64)
-def wrapped(text: str, width: int) -> tuple[str, ...]:
-    """A safe text in lines of at most ``width`` cells, broken between words; a word that is longer is cut."""
-    lines = [""]
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if cell_len(longer) <= width or not lines[-1]:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return tuple(lines)

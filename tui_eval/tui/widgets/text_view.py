@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_eval.tui import keys
-from tui_eval.tui.text import fit, sanitize
+from tui_eval.tui.text import fit, sanitize, wrapped
 from tui_eval.tui.type_ahead import asks
 from tui_eval.tui.widgets.text_lines import TextLines
 
@@ -81,7 +81,8 @@ class TextView(ScrollView, can_focus=True):
         base = self.rich_style
         row = self.scroll_offset.y + y
         if self._blank:
-            text = sanitize(self.empty) if y == 0 else ""
+            said = [part for each in sanitize(self.empty).split("\n") for part in wrapped(each, max(1, width))]
+            text = said[y] if y < len(said) else ""
             return Strip([Segment(text, base + self._style("number"))]).crop_extend(0, width, base)
         if row >= self._lines.rows:
             return Strip.blank(width, base)
