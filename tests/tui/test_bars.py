@@ -46,10 +46,11 @@ def test_what_stands_aside_is_shortened_before_a_count_is_left_out(width: int, g
         ({"enter": "capital-000", "5": "what happened"}, "enter whole line"),
         ({"enter": "capital-000", "G": "", "enter ": "Attempts"}, "n next  p previous  r re-run  y copy"),
         ({"P": "✓ valid"}, "enter open  L launch  e edit"),
+        ({"P": "✓ valid", "L": "ready to start"}, "r start  enter open  e settings  a all settings  w save"),
         ({"D": "quickstart"}, "enter open  t sample  c check"),
         ({"O": "in plan"}, "enter open  t try  n new"),
     ],
-    ids=["home", "run", "failures", "log", "task", "plans", "datasets", "solutions"],
+    ids=["home", "run", "failures", "log", "task", "plans", "pre-flight", "datasets", "solutions"],
 )
 async def test_what_a_screen_is_for_stands_first_in_the_line_of_keys(
     make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: dict[str, str], first: str

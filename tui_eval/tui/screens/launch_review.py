@@ -42,6 +42,16 @@ class ReviewScreen(ReviewAgentLoop):
     """
     BINDINGS: ClassVar = keys.bindings("launch_review")
     PANELS = ("#requests", "#notes")
+    HINTS = (
+        "launch_review.start",
+        "table.select",
+        "launch_review.request",
+        "launch_review.shared",
+        "launch_review.save",
+        "launch_review.set",
+        "launch_review.section",
+        "launch_review.update",
+    )
     HELP = (
         "What this launch would do. Mend what is marked ✗, change settings with e (one request) and a (all), type "
         "missing variables with enter, and start it with r. Nothing has been called so far. Where the plan names AgentLoop, "
