@@ -175,7 +175,7 @@ class TuiEvalApp(App[int]):
     def open(self, name: str, **arguments: Any) -> None:
         """Push a screen by its route, or say that this version has none."""
         if not routes.available(name):
-            self.notify(f"This version of tui_eval has no screen “{name}” yet.", severity="warning")
+            self.notify(f"There is no screen “{name}” in this version of tui_eval.", severity="warning")
             return
         self.push_screen(routes.make(name, **arguments))
 
