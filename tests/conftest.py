@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+# Started in the background of a script, or with nohup, the programs under test would ignore these as well; and tests
+# press Ctrl-C and take terminals away.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Started in the background of a script: the programs under test would ignore it as well, and tests press Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 CASES = Path(__file__).parent / "cases"
 

@@ -56,6 +56,17 @@ def test_a_signal_saves_what_is_in_flight_and_starts_nothing_new(product: Produc
     assert "tui-eval resume it" in errors
 
 
+def test_under_nohup_a_run_goes_on_when_the_terminal_goes_away(product: Product) -> None:
+    product.write_cases([{"id": f"c{number}"} for number in range(6)])
+    plan = product.write_plan(PLAN % (1, "sleep 0.5; echo done"))
+    process = product.start("run", str(plan), "--run-id", "it", before=["nohup"])
+    wait_for(product, "SELECT 1 FROM activity")
+    process.send_signal(signal.SIGHUP)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert Counter(product.outcomes("it").values()) == {"passed": 6}
+
+
 def test_a_second_interrupt_ends_at_once(product: Product) -> None:
     process = start(product, "sleep 60", grace=30)
     process.send_signal(signal.SIGINT)

@@ -58,11 +58,16 @@ class Product:
         return {**os.environ, "TUI_EVAL_HISTORY": str(self.history), **(extra or {})}
 
     def start(
-        self, *arguments: str, environment: Mapping[str, str] | None = None, own_group: bool = False
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        own_group: bool = False,
+        before: Sequence[str] = (),
     ) -> subprocess.Popen[str]:
-        """Start a command and leave it running, in a process group of its own if asked."""
+        """Start a command and leave it running, in a process group of its own if asked. ``before``: what starts it, such
+        as ``nohup``."""
         return subprocess.Popen(
-            [sys.executable, "-m", "tui_eval", *arguments],
+            [*before, sys.executable, "-m", "tui_eval", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,

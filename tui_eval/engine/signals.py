@@ -17,10 +17,13 @@ class Interruptible(Protocol):
 
 @contextmanager
 def obeying_signals(execution: Interruptible) -> Iterator[None]:
-    """Signals stop the run while this is entered; afterwards they have their usual meaning again."""
+    """Signals stop the run while this is entered; afterwards they have their usual meaning again.
+
+    SIGHUP stays ignored where it was when the program began: that is what ``nohup`` is for.
+    """
     loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    numbers = [number for number, how in before.items() if (number, how) != (signal.SIGHUP, signal.SIG_IGN)]
     for number in numbers:
         loop.add_signal_handler(number, execution.interrupt, number)
     try:
