@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -108,3 +111,22 @@ def test_columns_are_aligned_by_cells_not_characters(monkeypatch: pytest.MonkeyP
     terminal.out_table(["name", "n"], [["中文", "1"], ["ascii", "22"]], right=(1,))
     lines = stream.buffer.getvalue().decode().splitlines()  # type: ignore[attr-defined]
     assert lines == ["name    n", "中文    1", "ascii  22"]
+
+
+def test_a_message_to_a_terminal_that_is_gone_changes_no_status_and_is_no_defect(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "tui_eval", "show", "nosuchrun", "--history", str(tmp_path / "history.db")]
+    os.close(ours)  # from here on writing gives EIO, as after a lost connection
+    try:
+        ended = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            timeout=60,
+        )
+    finally:
+        os.close(theirs)
+    assert ended.returncode == 2
+    assert list(tmp_path.glob("tui-eval-*.log")) == []

@@ -139,7 +139,7 @@ def tell(text: str) -> None:
     try:
         sys.stderr.write(safe(text) + "\n")
         sys.stderr.flush()
-    except (BrokenPipeError, ValueError):  # nobody listens any more: a message is not worth failing for
+    except (OSError, ValueError):  # nobody listens any more (the terminal is gone): a message is not worth failing for
         return
 
 
