@@ -95,6 +95,23 @@ def test_a_lost_connection_ends_it(history: Path) -> None:
         assert terminal.wait() == 129
 
 
+def test_what_is_still_painted_when_the_terminal_is_gone_does_not_keep_it_alive(history: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from tui_eval.tui import app, application\n"
+        "end = application.TuiEvalApp._end_by_signal\n"
+        "def paint_and_end(self, number):\n"
+        "    for _ in range(200):\n"
+        "        self._driver.write('x')\n"
+        "    end(self, number)\n"
+        "application.TuiEvalApp._end_by_signal = paint_and_end\n"
+        f"sys.exit(app.main(Path({str(history)!r}), config=Path({str(history.parent / 'c.yaml')!r})))"
+    )
+    with Terminal([sys.executable, "-c", code]) as terminal:
+        terminal.wait_for("second")
+        terminal.hang_up()
+        assert terminal.wait() == 129
+
+
 def test_a_defect_restores_the_terminal_and_tells_no_values(history: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tui_eval.tui import app, application\n"

@@ -15,6 +15,7 @@ from textual.app import App
 from textual.binding import Binding
 from textual.css.query import NoMatches
 from textual.dom import DOMNode
+from textual.driver import Driver
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.worker import WorkerFailed
@@ -109,6 +110,14 @@ class TuiEvalApp(App[int]):
         return DatasetShelf()
 
     # -- start and end --
+
+    def get_driver_class(self) -> type[Driver]:
+        found = super().get_driver_class()
+        if found.__name__ != "LinuxDriver":  # Windows, or one that TEXTUAL_DRIVER names
+            return found
+        from tui_eval.tui.driver import TerminalDriver
+
+        return TerminalDriver
 
     def get_default_screen(self) -> Screen[Any]:
         return routes.make("home")
